@@ -1,0 +1,37 @@
+# Every target installs what it needs first, and says so. See README.md.
+
+CARGO ?= cargo
+PROFILE := release
+LIBRARY := addons/godot_mcp/bin/libgodot_mcp.linux.$(shell uname -m | sed 's/aarch64/arm64/').so
+
+.PHONY: run serve test build bench docs fmt lint print-godot
+
+# A short real session: a headless editor on a copy of the demo project, edited through MCP.
+run: build
+	@$(CARGO) run --$(PROFILE) --quiet --package godot-mcp-tests --bin session
+
+# Leaves the editor serving, and prints how to connect.
+serve: build
+	@$(CARGO) run --$(PROFILE) --quiet --package godot-mcp-tests --bin session -- --serve
+
+test: build
+	@scripts/test.sh
+
+build:
+	@scripts/build.sh
+
+bench: build
+	@$(CARGO) run --$(PROFILE) --quiet --package godot-mcp-tests --bin bench
+
+# Writes docs/tools.md and docs/tools/*.json from the registry.
+docs:
+	@$(CARGO) run --$(PROFILE) --quiet --package godot-mcp-tests --bin docs
+
+fmt:
+	@$(CARGO) fmt --all
+
+lint:
+	@$(CARGO) clippy --$(PROFILE) --workspace --all-targets -- --deny warnings
+
+print-godot:
+	@scripts/godot.sh path

@@ -1,0 +1,212 @@
+//! The one error shape of every tool (S3).
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+/// Stable error codes (S3.2). The wording of messages may change, codes do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+pub enum Code {
+    /// Something must hold first; `required` names it.
+    PreconditionFailed,
+    /// The named node, file, snapshot or other thing is not there.
+    ResourceNotFound,
+    /// An argument is not of the declared form; `required` names the parameter.
+    ValidationError,
+    /// The tool's toolset is off; enable it and call again.
+    ToolsetDisabled,
+    /// A human or their policy said no; do not repeat the call unchanged.
+    ApprovalDenied,
+    /// This editor, platform or tool cannot do it.
+    Unsupported,
+    /// The deadline passed. `details.may_have_applied` tells whether anything could have changed.
+    Timeout,
+    /// The caller went away or cancelled; nothing was done unless said so.
+    Cancelled,
+    /// The editor has more work than it may queue, or is importing; call again later.
+    Busy,
+    /// What the call was planned on has changed since; look again, then call again.
+    StateChanged,
+    /// The target exists and would be overwritten.
+    AlreadyExists,
+    /// The path is outside what the tool may touch.
+    PathDenied,
+    /// The server runs read-only.
+    ReadOnly,
+    /// A human has paused the server.
+    Paused,
+    /// The idempotency key was used with other arguments.
+    IdempotencyConflict,
+    /// The answer is larger than the cap; ask for less.
+    ResponseTooLarge,
+    /// No running game is connected.
+    GameNotRunning,
+    /// It needs a display and this editor has none.
+    HeadlessUnsupported,
+    /// A fault of this server. The editor goes on.
+    Internal,
+}
+
+impl Code {
+    /// All codes, for documentation and tests.
+    pub const ALL: &[Self] = &[
+        Self::PreconditionFailed,
+        Self::ResourceNotFound,
+        Self::ValidationError,
+        Self::ToolsetDisabled,
+        Self::ApprovalDenied,
+        Self::Unsupported,
+        Self::Timeout,
+        Self::Cancelled,
+        Self::Busy,
+        Self::StateChanged,
+        Self::AlreadyExists,
+        Self::PathDenied,
+        Self::ReadOnly,
+        Self::Paused,
+        Self::IdempotencyConflict,
+        Self::ResponseTooLarge,
+        Self::GameNotRunning,
+        Self::HeadlessUnsupported,
+        Self::Internal,
+    ];
+
+    /// The code as it travels, for example `VALIDATION_ERROR`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::PreconditionFailed => "PRECONDITION_FAILED",
+            Self::ResourceNotFound => "RESOURCE_NOT_FOUND",
+            Self::ValidationError => "VALIDATION_ERROR",
+            Self::ToolsetDisabled => "TOOLSET_DISABLED",
+            Self::ApprovalDenied => "APPROVAL_DENIED",
+            Self::Unsupported => "UNSUPPORTED",
+            Self::Timeout => "TIMEOUT",
+            Self::Cancelled => "CANCELLED",
+            Self::Busy => "BUSY",
+            Self::StateChanged => "STATE_CHANGED",
+            Self::AlreadyExists => "ALREADY_EXISTS",
+            Self::PathDenied => "PATH_DENIED",
+            Self::ReadOnly => "READ_ONLY",
+            Self::Paused => "PAUSED",
+            Self::IdempotencyConflict => "IDEMPOTENCY_CONFLICT",
+            Self::ResponseTooLarge => "RESPONSE_TOO_LARGE",
+            Self::GameNotRunning => "GAME_NOT_RUNNING",
+            Self::HeadlessUnsupported => "HEADLESS_UNSUPPORTED",
+            Self::Internal => "INTERNAL",
+        }
+    }
+
+    /// Whether the very same call may succeed later.
+    pub fn retryable(self) -> bool {
+        matches!(self, Self::Timeout | Self::Busy | Self::Paused | Self::StateChanged)
+    }
+}
+
+/// What a refused or failed call answers (S3).
+///
+/// The message says what was asked and what was found, values in quotes, without a final period.
+/// The hint says what to do next. Tool and argument names are added by the framework.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}: {message}", code.as_str())]
+pub struct ToolError {
+    pub code: Code,
+    pub message: String,
+    pub hint: String,
+    /// The token of S3.3, or the parameter at fault.
+    pub required: Option<Cow<'static, str>>,
+    pub suggestions: Vec<String>,
+    pub details: Option<Value>,
+    /// The plan's changes, when a confirmation is missing (S3.1).
+    pub would: Option<Value>,
+}
+
+impl ToolError {
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            hint: String::new(),
+            required: None,
+            suggestions: Vec::new(),
+            details: None,
+            would: None,
+        }
+    }
+
+    /// An argument of the wrong form. `parameter` names it.
+    pub fn invalid(parameter: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
+        Self::new(Code::ValidationError, message).required(parameter)
+    }
+
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(Code::ResourceNotFound, message)
+    }
+
+    pub fn precondition(required: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Code::PreconditionFailed, message).required(required)
+    }
+
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(Code::Internal, message)
+            .hint("this is a fault of the server, not of the call; `get_errors` may say more")
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = hint.into();
+        self
+    }
+
+    #[must_use]
+    pub fn required(mut self, token: impl Into<Cow<'static, str>>) -> Self {
+        self.required = Some(token.into());
+        self
+    }
+
+    /// Near matches (S3.4). With an empty hint they also become the hint.
+    #[must_use]
+    pub fn suggest<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.suggestions = names.into_iter().map(Into::into).collect();
+        if self.hint.is_empty() && !self.suggestions.is_empty() {
+            let quoted: Vec<_> = self.suggestions.iter().map(|it| format!("\"{it}\"")).collect();
+            self.hint = format!("close matches: {}", quoted.join(", "));
+        }
+        self
+    }
+
+    #[must_use]
+    pub fn details(mut self, details: Value) -> Self {
+        self.details = Some(details);
+        self
+    }
+
+    #[must_use]
+    pub fn would(mut self, changes: Value) -> Self {
+        self.would = Some(changes);
+        self
+    }
+
+    /// The error as it travels in `structuredContent` and as text.
+    pub fn to_value(&self) -> Value {
+        let mut map = Map::new();
+        map.insert("error".into(), json!(self.code.as_str()));
+        map.insert("message".into(), json!(self.message));
+        map.insert("hint".into(), json!(self.hint));
+        if let Some(required) = &self.required {
+            map.insert("required".into(), json!(required));
+        }
+        if !self.suggestions.is_empty() {
+            map.insert("suggestions".into(), json!(self.suggestions));
+        }
+        map.insert("retryable".into(), json!(self.code.retryable()));
+        if let Some(details) = &self.details {
+            map.insert("details".into(), details.clone());
+        }
+        if let Some(would) = &self.would {
+            map.insert("would".into(), would.clone());
+        }
+        Value::Object(map)
+    }
+}

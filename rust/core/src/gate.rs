@@ -1,0 +1,287 @@
+//! The gate: what every call passes before and after its plan (S2). There is no way round it; the
+//! dispatcher takes only an `Admitted`, and only the gate makes one.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use serde_json::{Map, Value, json};
+
+use crate::error::{Code, ToolError};
+use crate::paths::{Access, Roots};
+use crate::registry::{RegisteredTool, Registry};
+use crate::safety::SafetyClass;
+use crate::schema;
+use crate::spec::ToolSpec;
+use crate::suggest;
+use crate::toolset;
+
+/// What the operator decided at start.
+#[derive(Clone, Debug)]
+pub struct GateSettings {
+    /// `GODOT_MCP_READ_ONLY` (S9.2).
+    pub read_only: bool,
+    /// `GODOT_MCP_DEFAULT_TOOLSETS` (S11.1).
+    pub default_toolsets: Option<String>,
+    /// Version of the running editor.
+    pub godot: (u32, u32, u32),
+    pub roots: Roots,
+}
+
+/// A call that passed steps 1 to 3: valid arguments, an enabled tool, a mode that allows it.
+pub struct Admitted {
+    tool: Arc<RegisteredTool>,
+    /// The tool's own arguments; the framework's are taken out (S1.2).
+    pub args: Map<String, Value>,
+    pub dry_run: bool,
+    confirm: bool,
+    /// `res://` path of the scene that must be the edited one.
+    pub expected_scene: Option<String>,
+}
+
+impl Admitted {
+    pub fn spec(&self) -> &Arc<ToolSpec> {
+        &self.tool.spec
+    }
+}
+
+/// What happens with a plan (S2 steps 5 to 7).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The plan is the answer.
+    Preview,
+    Commit,
+}
+
+/// One member of an `enable_toolset` or `disable_toolset` list.
+pub struct Switched {
+    pub name: String,
+    /// Whether the set changed.
+    pub outcome: Result<bool, ToolError>,
+}
+
+/// Server-wide state of the gate. All methods work from any thread.
+pub struct Gate {
+    settings: GateSettings,
+    registry: ArcSwap<Registry>,
+    enabled: Mutex<BTreeSet<String>>,
+    listed: ArcSwap<Vec<Arc<ToolSpec>>>,
+    paused: AtomicBool,
+    on_change: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
+    /// Names in `GODOT_MCP_DEFAULT_TOOLSETS` that do not exist, to be logged (S11.1).
+    pub unknown_toolsets: Vec<String>,
+}
+
+impl Gate {
+    pub fn new(settings: GateSettings, registry: Registry) -> Self {
+        let known = registry.toolsets().map(|it| it.name);
+        let (enabled, unknown) = toolset::seed(settings.default_toolsets.as_deref(), known);
+        let gate = Self {
+            settings,
+            registry: ArcSwap::from_pointee(registry),
+            enabled: Mutex::new(enabled),
+            listed: ArcSwap::default(),
+            paused: AtomicBool::new(false),
+            on_change: Mutex::new(None),
+            unknown_toolsets: unknown,
+        };
+        gate.list_again();
+        gate
+    }
+
+    pub fn settings(&self) -> &GateSettings {
+        &self.settings
+    }
+
+    pub fn registry(&self) -> Arc<Registry> {
+        self.registry.load_full()
+    }
+
+    /// Calls `notify` after each change of the listed tools (S11.3).
+    pub fn on_change(&self, notify: impl Fn() + Send + Sync + 'static) {
+        *self.on_change.lock() = Some(Arc::new(notify));
+    }
+
+    /// Tools that clients see now.
+    pub fn listed(&self) -> Arc<Vec<Arc<ToolSpec>>> {
+        self.listed.load_full()
+    }
+
+    pub fn is_enabled(&self, toolset: &str) -> bool {
+        self.enabled.lock().contains(toolset)
+    }
+
+    pub fn set_paused(&self, paused: bool) {
+        self.paused.store(paused, Ordering::Release);
+    }
+
+    pub fn is_paused(&self) -> bool {
+        self.paused.load(Ordering::Acquire)
+    }
+
+    /// Steps 1 to 3 of S2.
+    pub fn admit(&self, name: &str, args: Map<String, Value>) -> Result<Admitted, ToolError> {
+        let registry = self.registry.load();
+        let Some(tool) = registry.get(name) else {
+            let near = suggest::near(name, registry.tools().map(|it| it.name.as_str()), 3);
+            return Err(ToolError::not_found(format!("no tool \"{name}\"")).suggest(near));
+        };
+        let spec = &tool.spec;
+
+        let mut args = tool.checker.check(args)?;
+        let access = if spec.class == SafetyClass::ReadOnly { Access::Read } else { Access::Write };
+        let schema = Value::Object(spec.input_schema.clone());
+        for (name, value) in &args {
+            let mut pointer = format!("/{name}");
+            let schema = &schema["properties"][name];
+            schema::each_formatted(schema, value, &mut pointer, &mut |pointer, format, text| {
+                let parameter = pointer.split('/').nth(1).unwrap_or_default().to_owned();
+                self.settings
+                    .roots
+                    .check_format(format, text, access)
+                    .map_err(|it| it.required(parameter))
+            })?;
+        }
+
+        if !self.is_enabled(&spec.toolset) {
+            let set = &spec.toolset;
+            return Err(ToolError::new(
+                Code::ToolsetDisabled,
+                format!("\"{name}\" is in the toolset \"{set}\", which is off"),
+            )
+            .hint(format!("call `enable_toolset` with category \"{set}\", then call again"))
+            .details(json!({"toolset": set})));
+        }
+
+        if self.settings.read_only && spec.class != SafetyClass::ReadOnly {
+            return Err(ToolError::new(
+                Code::ReadOnly,
+                format!("\"{name}\" changes things and this server is read-only"),
+            )
+            .hint("the operator set GODOT_MCP_READ_ONLY; only they can lift it"));
+        }
+        if self.is_paused() && spec.toolset != toolset::CORE {
+            return Err(ToolError::new(Code::Paused, "a human has paused the server")
+                .hint("wait, or ask them to press resume in the dock"));
+        }
+        check_version(name, spec.min_godot, self.settings.godot)?;
+
+        let mut flag = |name| args.remove(name).is_some_and(|it| it == true);
+        let (dry_run, confirm) = (flag(schema::DRY_RUN), flag(schema::CONFIRM));
+        let expected_scene = match args.remove(schema::EXPECTED_SCENE) {
+            Some(Value::String(path)) => Some(Roots::tidy_res(&path)?),
+            _ => None,
+        };
+        Ok(Admitted { tool: Arc::clone(tool), args, dry_run, confirm, expected_scene })
+    }
+
+    /// Steps 5 to 7 of S2, on a plan that stands. `changes` is what a preview would print.
+    pub fn after_plan(&self, call: &Admitted, changes: &Value) -> Result<Decision, ToolError> {
+        if call.dry_run {
+            return Ok(Decision::Preview);
+        }
+        if call.spec().class.has_confirm() && !call.confirm {
+            return Err(ToolError::precondition(
+                "confirm",
+                format!("\"{}\" was called without confirm: true", call.spec().name),
+            )
+            .hint("see `would` for what is lost; call again with confirm: true to go on")
+            .would(changes.clone()));
+        }
+        Ok(Decision::Commit)
+    }
+
+    /// Names of toolsets behind a toolset, a bundle or a comma list.
+    pub fn members(&self, category: &str) -> Vec<String> {
+        let registry = self.registry.load();
+        let mut members: Vec<String> = Vec::new();
+        for name in category.split(',').map(str::trim).filter(|it| !it.is_empty()) {
+            match toolset::BUNDLES.iter().find(|(bundle, _)| *bundle == name) {
+                Some((_, sets)) => members.extend(
+                    registry
+                        .toolsets()
+                        .filter(|it| sets.contains(&it.name))
+                        .map(|it| it.name.into()),
+                ),
+                None => members.push(name.to_owned()),
+            }
+        }
+        let mut seen = BTreeSet::new();
+        members.retain(|it| seen.insert(it.clone()));
+        members
+    }
+
+    /// Switches toolsets; one member that cannot be switched does not fail the others (S11.2).
+    pub fn switch(&self, names: &[String], on: bool) -> Vec<Switched> {
+        let mut changed = false;
+        let result = names
+            .iter()
+            .map(|name| {
+                let outcome = self.switch_one(name, on);
+                changed |= matches!(outcome, Ok(true));
+                Switched { name: name.clone(), outcome }
+            })
+            .collect();
+        if changed {
+            self.list_again();
+            let notify = self.on_change.lock().clone();
+            if let Some(notify) = notify {
+                notify();
+            }
+        }
+        result
+    }
+
+    fn switch_one(&self, name: &str, on: bool) -> Result<bool, ToolError> {
+        let registry = self.registry.load();
+        if !registry.toolsets().any(|it| it.name == name) {
+            let bundles = toolset::BUNDLES.iter().map(|it| it.0);
+            let names = registry.toolsets().map(|it| it.name).chain(bundles);
+            let near = suggest::near(name, names, 3);
+            let error = ToolError::invalid("category", format!("no toolset \"{name}\""));
+            return Err(if near.is_empty() {
+                error.hint("`list_toolsets` names them all")
+            } else {
+                error.suggest(near)
+            });
+        }
+        if on {
+            for tool in registry.tools_of(name) {
+                check_version(&tool.name, tool.min_godot, self.settings.godot)?;
+            }
+            return Ok(self.enabled.lock().insert(name.to_owned()));
+        }
+        if name == toolset::CORE {
+            return Err(ToolError::invalid("category", "\"core\" is always on"));
+        }
+        Ok(self.enabled.lock().remove(name))
+    }
+
+    fn list_again(&self) {
+        let registry = self.registry.load();
+        let enabled = self.enabled.lock();
+        let visible = |it: &&Arc<ToolSpec>| {
+            enabled.contains(&it.toolset)
+                && !(self.settings.read_only && it.class != SafetyClass::ReadOnly)
+        };
+        self.listed.store(Arc::new(registry.tools().filter(visible).cloned().collect()));
+    }
+}
+
+/// S11.4.
+fn check_version(name: &str, min: (u32, u32), godot: (u32, u32, u32)) -> Result<(), ToolError> {
+    if (godot.0, godot.1) >= min {
+        return Ok(());
+    }
+    let (need, have) = (format!("{}.{}", min.0, min.1), format!("{}.{}", godot.0, godot.1));
+    Err(ToolError::precondition(
+        "godot_version",
+        format!("\"{name}\" needs Godot {need} and this editor is {have}"),
+    )
+    .hint(format!("open the project with Godot {need} or newer")))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+use std::sync::atomic::AtomicUsize;
+
+use super::*;
+
+fn spec(name: &str, toolset: &str, class: SafetyClass) -> ToolSpec {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "node_path": {"type": "string"},
+            "file": {"type": "string", "format": "res-path"},
+            "nested": {"type": "array", "items": {
+                "type": "object", "properties": {"file": {"type": "string", "format": "res-path"}}
+            }}
+        }
+    });
+    let Value::Object(schema) = schema else { unreachable!() };
+    let mut spec = ToolSpec::new(name, toolset, class, "Does it.", schema);
+    spec.edits_scene = class == SafetyClass::Mutating;
+    spec
+}
+
+fn gate_with(change: impl FnOnce(&mut GateSettings)) -> Gate {
+    let mut newer = spec("newer", "inspection", SafetyClass::ReadOnly);
+    newer.min_godot = (4, 9);
+    let registry = Registry::new(vec![
+        spec("look", "core", SafetyClass::ReadOnly),
+        newer,
+        spec("edit", "scene_edit", SafetyClass::Mutating),
+        spec("delete", "scene_edit", SafetyClass::Destructive),
+    ]);
+    let mut settings = GateSettings {
+        read_only: false,
+        default_toolsets: Some("all".into()),
+        godot: (4, 6, 3),
+        roots: Roots::new(&std::env::temp_dir(), &std::env::temp_dir()),
+    };
+    change(&mut settings);
+    Gate::new(settings, registry)
+}
+
+fn admit(gate: &Gate, name: &str, args: Value) -> Result<Admitted, ToolError> {
+    let Value::Object(args) = args else { panic!("an object") };
+    gate.admit(name, args)
+}
+
+fn code(result: Result<Admitted, ToolError>) -> Code {
+    result.err().expect("refused").code
+}
+
+/// S1.2: the class decides which parameters there are.
+#[test]
+fn flags_follow_the_class() {
+    let gate = gate_with(|_| {});
+    assert_eq!(code(admit(&gate, "look", json!({"dry_run": true}))), Code::ValidationError);
+    assert_eq!(code(admit(&gate, "edit", json!({"confirm": true}))), Code::ValidationError);
+    let call = admit(&gate, "delete", json!({"dry_run": true, "node_path": "A"})).expect("valid");
+    assert!(call.dry_run && !call.args.contains_key("dry_run"));
+}
+
+/// S2 step 1: `dry_run` as a string is refused, never taken for true or for false.
+#[test]
+fn flags_are_booleans() {
+    let gate = gate_with(|_| {});
+    for value in [json!("true"), json!("false"), json!(1), json!({}), json!([true])] {
+        for flag in ["dry_run", "confirm"] {
+            let args = json!({flag: value});
+            assert_eq!(code(admit(&gate, "delete", args)), Code::ValidationError, "{value}");
+        }
+    }
+}
+
+/// S2 steps 5 and 6, S3.1.
+#[test]
+fn destructive_needs_confirm() {
+    let gate = gate_with(|_| {});
+    let changes = json!(["removes A"]);
+    let decide = |args| gate.after_plan(&admit(&gate, "delete", args).expect("valid"), &changes);
+    let refusal = decide(json!({})).expect_err("no confirm");
+    assert_eq!(
+        (refusal.code, refusal.required.as_deref()),
+        (Code::PreconditionFailed, Some("confirm"))
+    );
+    assert_eq!(refusal.to_value()["would"], changes);
+    assert_eq!(decide(json!({"confirm": true})), Ok(Decision::Commit));
+    assert_eq!(decide(json!({"confirm": true, "dry_run": true})), Ok(Decision::Preview));
+}
+
+/// S8.2: containment at any depth, and before the toolset is looked at.
+#[test]
+fn paths_are_contained() {
+    let gate = gate_with(|_| {});
+    for args in [json!({"file": "res://../x"}), json!({"nested": [{"file": "/etc/passwd"}]})] {
+        for dry_run in [true, false] {
+            let mut args = args.clone();
+            args["dry_run"] = json!(dry_run);
+            assert_eq!(code(admit(&gate, "delete", args)), Code::PathDenied, "S4.4");
+        }
+    }
+    let error = admit(&gate, "edit", json!({"expected_scene": "res://../x"}));
+    assert_eq!(error.err().and_then(|it| it.required).as_deref(), Some("expected_scene"));
+}
+
+#[test]
+fn modes_refuse() {
+    let read_only = gate_with(|it| it.read_only = true);
+    assert_eq!(code(admit(&read_only, "edit", json!({}))), Code::ReadOnly, "S9.2");
+    assert!(read_only.listed().iter().all(|it| it.class == SafetyClass::ReadOnly), "S9.2");
+
+    let gate = gate_with(|_| {});
+    gate.set_paused(true);
+    assert_eq!(code(admit(&gate, "edit", json!({}))), Code::Paused);
+    admit(&gate, "look", json!({})).expect("core goes on");
+
+    let refusal = admit(&gate_with(|_| {}), "newer", json!({})).err().expect("S11.4");
+    assert_eq!(refusal.required.as_deref(), Some("godot_version"));
+    assert!(refusal.message.contains("4.9") && refusal.message.contains("4.6"));
+}
+
+/// S11.1 to S11.3: one set, idempotent switching, one notification a change.
+#[test]
+fn toolsets_switch() {
+    let gate = gate_with(|it| it.default_toolsets = Some("core".into()));
+    let notified = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&notified);
+    gate.on_change(move || {
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    assert_eq!(code(admit(&gate, "edit", json!({}))), Code::ToolsetDisabled);
+
+    let names = gate.members("author, nonsense, scene_edit");
+    assert_eq!(names, ["scene_edit", "nonsense"]);
+    let outcomes = gate.switch(&names, true);
+    assert!(matches!(outcomes[0].outcome, Ok(true)) && outcomes[1].outcome.is_err());
+    admit(&gate, "edit", json!({})).expect("enabled now");
+    assert!(matches!(gate.switch(&names[..1], true)[0].outcome, Ok(false)), "idempotent");
+    assert_eq!(notified.load(Ordering::Relaxed), 1);
+
+    assert!(gate.switch(&["core".into()], false)[0].outcome.is_err());
+    gate.switch(&["scene_edit".into()], false);
+    assert_eq!(notified.load(Ordering::Relaxed), 2);
+    assert_eq!(gate.listed().len(), 1);
+}
+
+#[test]
+fn unknown_tools_get_near_names() {
+    let refusal = admit(&gate_with(|_| {}), "delet", json!({})).err().expect("unknown");
+    assert_eq!(
+        (refusal.code, refusal.suggestions),
+        (Code::ResourceNotFound, vec!["delete".into()])
+    );
+}

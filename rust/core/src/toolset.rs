@@ -1,0 +1,96 @@
+//! Toolsets, bundles and the one server-wide enabled set (S11).
+
+use std::collections::BTreeSet;
+
+/// A group of tools that is switched on and off together.
+#[derive(Clone, Copy, Debug)]
+pub struct Toolset {
+    pub name: &'static str,
+    pub description: &'static str,
+    /// Words that `discover_tools` matches beside names and descriptions.
+    pub keywords: &'static [&'static str],
+}
+
+/// Always on.
+pub const CORE: &str = "core";
+
+/// On when `GODOT_MCP_DEFAULT_TOOLSETS` does not say otherwise (S11.1).
+pub const DEFAULT_ENABLED: &[&str] = &[CORE, "inspection"];
+
+/// Every toolset that has tools, in the order in which clients see them.
+pub const TOOLSETS: &[Toolset] = &[
+    Toolset {
+        name: CORE,
+        description: "Health, undo and redo, errors, class reference, switching toolsets.",
+        keywords: &["undo", "redo", "history", "log", "docs", "help"],
+    },
+    Toolset {
+        name: "inspection",
+        description: "Read the project, the edited scene, its nodes and their properties.",
+        keywords: &["read", "tree", "find", "search", "property", "group", "bounds"],
+    },
+    Toolset {
+        name: "scene_edit",
+        description: "Create, change, move and delete nodes, signals and scenes, undoable.",
+        keywords: &["add", "remove", "reparent", "signal", "instance", "script", "save", "open"],
+    },
+];
+
+/// Several toolsets under one name, for `enable_toolset`.
+pub const BUNDLES: &[(&str, &[&str])] = &[
+    (
+        "author",
+        &[
+            "scene_edit",
+            "composite",
+            "batch",
+            "scripts",
+            "code",
+            "resources_edit",
+            "project",
+            "input_map",
+        ],
+    ),
+    ("playtest", &["runtime", "input", "testing", "debugger", "profiling"]),
+    ("ship", &["analysis", "export", "asset_import", "testing"]),
+];
+
+/// What `GODOT_MCP_DEFAULT_TOOLSETS` asks for: the set, and the names that do not exist.
+pub fn seed<'a>(
+    setting: Option<&str>,
+    known: impl Iterator<Item = &'a str> + Clone,
+) -> (BTreeSet<String>, Vec<String>) {
+    let mut enabled = BTreeSet::from([CORE.to_owned()]);
+    let mut unknown = Vec::new();
+    match setting.map(str::trim) {
+        None | Some("") => enabled.extend(DEFAULT_ENABLED.iter().map(|&it| it.to_owned())),
+        Some("all") => enabled.extend(known.map(str::to_owned)),
+        Some(list) => {
+            for name in list.split(',').map(str::trim).filter(|it| !it.is_empty()) {
+                if known.clone().any(|it| it == name) {
+                    enabled.insert(name.to_owned());
+                } else {
+                    unknown.push(name.to_owned());
+                }
+            }
+        }
+    }
+    (enabled, unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// S11.1: `core` always, `inspection` by default, unknown names reported.
+    #[test]
+    fn seeds_the_enabled_set() {
+        let known = ["core", "inspection", "scene_edit"];
+        let names = |setting| seed(setting, known.iter().copied());
+        assert_eq!(names(None).0, BTreeSet::from(["core".into(), "inspection".into()]));
+        assert_eq!(names(Some("all")).0.len(), 3);
+        let (enabled, unknown) = names(Some("scene_edit, nonsense"));
+        assert_eq!(enabled, BTreeSet::from(["core".into(), "scene_edit".into()]));
+        assert_eq!(unknown, ["nonsense"]);
+    }
+}

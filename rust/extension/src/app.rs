@@ -1,0 +1,131 @@
+//! The running instance: what is shared between threads, and what belongs to the main thread.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use godot::classes::{EditorPlugin, RefCounted};
+use godot::obj::{Gd, InstanceId};
+use godot_mcp_core::feed::Feed;
+use godot_mcp_core::gate::Gate;
+use godot_mcp_core::heartbeat::Heartbeat;
+use godot_mcp_server::Server;
+use parking_lot::Mutex;
+
+use crate::editor::history::UndoTokens;
+use crate::editor::snapshots::Snapshots;
+use crate::main_thread::{Pump, Queue};
+use crate::tool::Tools;
+
+/// Readable from any thread.
+pub(crate) struct Shared {
+    pub(crate) gate: Gate,
+    pub(crate) feed: Feed,
+    pub(crate) heartbeat: Heartbeat,
+    pub(crate) queue: Queue,
+    /// What the main thread last saw, for tools that answer without it.
+    pub(crate) glance: ArcSwap<Glance>,
+    /// Names of connected clients, told by the server.
+    pub(crate) clients: Mutex<Vec<String>>,
+    pub(crate) godot_version: String,
+    pub(crate) project_name: String,
+    pub(crate) headless: bool,
+}
+
+/// A look at the editor, refreshed by the pump.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Glance {
+    /// `res://` path of the edited scene; empty when it was never saved, none when there is none.
+    pub(crate) active_scene: Option<String>,
+    pub(crate) scanning: bool,
+    pub(crate) playing: bool,
+}
+
+/// Owned by the main thread.
+pub(crate) struct App {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) tools: Tools,
+    pub(crate) pump: Pump,
+    pub(crate) snapshots: RefCell<Snapshots>,
+    pub(crate) undo_tokens: RefCell<UndoTokens>,
+    pub(crate) host_node: InstanceId,
+    pub(crate) plugin: Option<Gd<EditorPlugin>>,
+    /// `log.gd`, which collects from all threads.
+    pub(crate) logger: Gd<RefCounted>,
+    server: RefCell<Option<Server>>,
+    discovery_file: Cell<Option<PathBuf>>,
+}
+
+thread_local! {
+    /// Invariant: borrowed only to clone or replace the `Rc`, never across an engine call.
+    static APP: RefCell<Option<Rc<App>>> = const { RefCell::new(None) };
+}
+
+/// The running instance, when the plugin is on. Main thread.
+pub(crate) fn current() -> Option<Rc<App>> {
+    APP.with(|it| it.try_borrow().ok().and_then(|it| it.clone()))
+}
+
+pub(crate) fn install(app: App) -> Rc<App> {
+    let app = Rc::new(app);
+    APP.with(|it| *it.borrow_mut() = Some(Rc::clone(&app)));
+    app
+}
+
+/// Stops the server and forgets the instance. Does nothing when none runs.
+pub(crate) fn stop() {
+    let app = APP.with(|it| it.borrow_mut().take());
+    if let Some(app) = app {
+        app.shut_down();
+    }
+}
+
+impl App {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        tools: HashMap<&'static str, crate::tool::Runner>,
+        host_node: InstanceId,
+        plugin: Option<Gd<EditorPlugin>>,
+        logger: Gd<RefCounted>,
+    ) -> Self {
+        Self {
+            shared,
+            tools: Rc::new(tools),
+            pump: Pump::default(),
+            snapshots: RefCell::default(),
+            undo_tokens: RefCell::default(),
+            host_node,
+            plugin,
+            logger,
+            server: RefCell::new(None),
+            discovery_file: Cell::new(None),
+        }
+    }
+
+    pub(crate) fn set_server(&self, server: Server, discovery_file: PathBuf) {
+        *self.server.borrow_mut() = Some(server);
+        self.discovery_file.set(Some(discovery_file));
+    }
+
+    pub(crate) fn url(&self) -> String {
+        self.server.borrow().as_ref().map(|it| it.url().to_owned()).unwrap_or_default()
+    }
+
+    /// In this order: no new calls, waiting calls answered, the thread joined, the engine's sleep
+    /// restored, the discovery file gone.
+    fn shut_down(&self) {
+        self.shared.queue.close();
+        self.pump.shut_down(&self.shared.queue);
+        let server = self.server.borrow_mut().take();
+        if let Some(server) = server {
+            server.stop();
+        }
+        if let Some(file) = self.discovery_file.take() {
+            // A file that is already gone is what was wanted.
+            let _ = std::fs::remove_file(file);
+        }
+    }
+}

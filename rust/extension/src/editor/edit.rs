@@ -1,0 +1,478 @@
+//! Edits are values: a plan that can be printed, applied, verified, taken back and recorded.
+//!
+//! A tool builds an [`Edit`] and changes nothing. The same steps make the preview, the commit, the
+//! undo and the redo (S4.1, S6). A step that fails takes the whole edit back before it is recorded,
+//! so history and dirty flag stay as they were (S2 step 9).
+
+use godot::builtin::{StringName, Variant, VariantType};
+use godot::classes::{EditorInterface, EditorUndoRedoManager, Node, Object, RefCounted};
+use godot::classes::undo_redo::MergeMode;
+use godot::obj::{Gd, NewGd, Singleton};
+use godot::meta::ToGodot;
+use godot_mcp_core::spec::ToolSpec;
+use godot_mcp_core::{Answer, Reply, ToolError, UndoKind};
+use serde_json::{Map, Value, json};
+
+use super::Editor;
+use super::files::FileKeeper;
+use super::persistence::{self, Verdict};
+use super::scene::Scene;
+use super::values;
+use crate::tool::Outcome;
+
+/// Changes that an answer lists; more are counted, never silently cut.
+const MAX_CHANGES: usize = 100;
+
+/// One primitive change, as undo and redo run it.
+#[derive(Clone)]
+pub(crate) enum Op {
+    Set { object: Gd<Object>, property: StringName, value: Variant },
+    Call { object: Gd<Object>, method: StringName, args: Vec<Variant> },
+    /// Writes a file, or deletes it when there are no bytes.
+    File { path: String, bytes: Option<Vec<u8>> },
+}
+
+impl Op {
+    pub(crate) fn set<T>(object: &Gd<T>, property: &str, value: &Variant) -> Self
+    where
+        T: godot::obj::Inherits<Object>,
+    {
+        Self::Set {
+            object: object.clone().upcast::<Object>(),
+            property: StringName::from(property),
+            value: value.clone(),
+        }
+    }
+
+    pub(crate) fn call<T>(object: &Gd<T>, method: &str, args: &[Variant]) -> Self
+    where
+        T: godot::obj::Inherits<Object>,
+    {
+        Self::Call {
+            object: object.clone().upcast::<Object>(),
+            method: StringName::from(method),
+            args: args.to_vec(),
+        }
+    }
+
+    fn run(&self, keeper: &Gd<FileKeeper>) -> Result<(), ToolError> {
+        match self {
+            Self::Set { object, property, value } => {
+                alive(object)?.set(property, value);
+                Ok(())
+            }
+            Self::Call { object, method, args } => alive(object)?
+                .try_call(method, args)
+                .map(drop)
+                .map_err(|it| ToolError::internal(format!("the engine refused {method}: {it}"))),
+            Self::File { path, bytes } => keeper.bind().write(path, bytes.as_deref()),
+        }
+    }
+
+    fn record(&self, undo: bool, manager: &mut Gd<EditorUndoRedoManager>, keeper: &Gd<FileKeeper>) {
+        match self {
+            Self::Set { object, property, value } if undo => {
+                manager.add_undo_property(object, property, value);
+            }
+            Self::Set { object, property, value } => {
+                manager.add_do_property(object, property, value);
+            }
+            Self::Call { object, method, args } if undo => {
+                manager.add_undo_method(object, method, args);
+            }
+            Self::Call { object, method, args } => manager.add_do_method(object, method, args),
+            Self::File { path, bytes } => {
+                let args = [path.to_variant(), FileKeeper::bytes_variant(bytes.as_deref())];
+                if undo {
+                    manager.add_undo_method(keeper, "restore", &args);
+                } else {
+                    manager.add_do_method(keeper, "restore", &args);
+                }
+            }
+        }
+    }
+}
+
+fn alive(object: &Gd<Object>) -> Result<Gd<Object>, ToolError> {
+    if object.is_instance_valid() {
+        return Ok(object.clone());
+    }
+    Err(ToolError::new(godot_mcp_core::Code::StateChanged, "an object of the plan was freed meanwhile")
+        .hint("look at the scene again, then call again"))
+}
+
+/// What must hold after the edit.
+enum Check {
+    /// The property reads back as it was written, or as the engine normalizes it (S10.6).
+    Property { object: Gd<Object>, property: StringName, wanted: Variant, old: Variant },
+    /// A call of a const method answers this.
+    Answers { object: Gd<Object>, method: StringName, args: Vec<Variant>, wanted: Variant },
+}
+
+/// One step: how it is shown, how it is made, how it is taken back.
+#[derive(Default)]
+pub(crate) struct Step {
+    /// What previews and answers print, for example `{"add": "Player", "type": "Node2D"}`.
+    change: Value,
+    apply: Vec<Op>,
+    /// In the order in which they run. The steps of an edit are taken back last first.
+    revert: Vec<Op>,
+    checks: Vec<Check>,
+    /// Objects that only the done state uses: freed with the action once it was undone.
+    keep_done: Vec<Gd<Object>>,
+    /// Objects that only the undone state uses.
+    keep_undone: Vec<Gd<Object>>,
+}
+
+impl Step {
+    pub(crate) fn new(change: Value) -> Self {
+        Self { change, ..Self::default() }
+    }
+
+    #[must_use]
+    pub(crate) fn apply(mut self, op: Op) -> Self {
+        self.apply.push(op);
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn revert(mut self, op: Op) -> Self {
+        self.revert.push(op);
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn answers<T>(mut self, object: &Gd<T>, method: &str, args: &[Variant], wanted: &Variant) -> Self
+    where
+        T: godot::obj::Inherits<Object>,
+    {
+        self.checks.push(Check::Answers {
+            object: object.clone().upcast::<Object>(),
+            method: StringName::from(method),
+            args: args.to_vec(),
+            wanted: wanted.clone(),
+        });
+        self
+    }
+
+    /// An object that would leak, or be freed too early, without the history holding it.
+    #[must_use]
+    pub(crate) fn keeps_done(mut self, object: &Gd<Node>) -> Self {
+        self.keep_done.push(object.clone().upcast());
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn keeps_undone(mut self, object: &Gd<Node>) -> Self {
+        self.keep_undone.push(object.clone().upcast());
+        self
+    }
+}
+
+/// Result of an editor-state action: facts for the answer, now or later.
+pub(crate) enum Acted {
+    Done(Map<String, Value>),
+    Wait(Box<dyn FnMut(&Editor) -> Option<Result<Map<String, Value>, ToolError>>>),
+}
+
+pub(crate) type Action = Box<dyn FnOnce(&Editor) -> Result<Acted, ToolError>>;
+
+enum Scope {
+    /// The history of the edited scene.
+    Scene(Gd<Node>),
+    /// The history of the project, for edits of files with no scene open.
+    Global,
+    /// No history: S6.7.
+    EditorState(Action),
+}
+
+/// A complete plan.
+pub(crate) struct Edit {
+    title: String,
+    scope: Scope,
+    steps: Vec<Step>,
+    verdicts: Vec<Verdict>,
+    facts: Map<String, Value>,
+    /// Nodes that the plan made and that no scene has yet; freed with a plan that is not committed.
+    made: Vec<Gd<Node>>,
+    /// Changes of an editor-state edit, which has no steps.
+    notes: Vec<Value>,
+}
+
+impl Edit {
+    /// An edit in the history of a scene. The title is what the human reads behind `Undo: MCP: `.
+    pub(crate) fn in_scene(scene: &Scene, title: impl Into<String>) -> Self {
+        Self::new(title, Scope::Scene(scene.root().clone()))
+    }
+
+    /// An edit of project files: in the edited scene's history when there is one, so that the
+    /// human's next Ctrl+Z takes it back, else in the global one.
+    pub(crate) fn of_files(title: impl Into<String>) -> Self {
+        Self::new(title, Scope::Global)
+    }
+
+    /// A change of editor state, without undo (S6.7). `note` is its preview.
+    pub(crate) fn editor_state(title: impl Into<String>, note: Value, action: Action) -> Self {
+        let mut edit = Self::new(title, Scope::EditorState(action));
+        edit.notes.push(note);
+        edit
+    }
+
+    fn new(title: impl Into<String>, scope: Scope) -> Self {
+        Self {
+            title: title.into(),
+            scope,
+            steps: Vec::new(),
+            verdicts: Vec::new(),
+            facts: Map::new(),
+            made: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
+    pub(crate) fn step(&mut self, step: Step) {
+        self.steps.push(step);
+    }
+
+    pub(crate) fn verdict(&mut self, verdict: Verdict) {
+        self.verdicts.push(verdict);
+    }
+
+    /// A field of the answer, in preview and run alike.
+    pub(crate) fn fact(&mut self, name: &str, value: impl Into<Value>) {
+        self.facts.insert(name.to_owned(), value.into());
+    }
+
+    /// Hands a node to the plan that made it, so a preview does not leak it.
+    pub(crate) fn made(&mut self, node: &Gd<Node>) {
+        self.made.push(node.clone());
+    }
+
+    /// Sets one property, verified by reading back.
+    pub(crate) fn set_property<T>(&mut self, target: &str, object: &Gd<T>, property: &str, value: &Variant)
+    where
+        T: godot::obj::Inherits<Object>,
+    {
+        let object = object.clone().upcast::<Object>();
+        let old = object.get(property);
+        let change = json!({
+            "set": format!("{target}:{property}"),
+            "old": values::summary(&old),
+            "new": values::summary(value),
+        });
+        let mut step = Step::new(change)
+            .apply(Op::set(&object, property, value))
+            .revert(Op::set(&object, property, &old));
+        step.checks.push(Check::Property {
+            object,
+            property: StringName::from(property),
+            wanted: value.clone(),
+            old,
+        });
+        self.steps.push(step);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.steps.is_empty() && !matches!(self.scope, Scope::EditorState(_))
+    }
+
+    /// What is added, removed, set and written (S4.3).
+    pub(crate) fn changes(&self) -> Value {
+        let all = self.notes.iter().chain(self.steps.iter().map(|it| &it.change));
+        Value::Array(all.filter(|it| !it.is_null()).take(MAX_CHANGES).cloned().collect())
+    }
+
+    /// The answer of a dry run.
+    pub(crate) fn preview(self, spec: &ToolSpec) -> Value {
+        self.answer(spec, true, Map::new())
+    }
+
+    /// Preview and run print the same fields, but for `dry_run`, `applied` and what `extra` adds.
+    fn answer(&self, spec: &ToolSpec, dry_run: bool, extra: Map<String, Value>) -> Value {
+        let mut fields = Map::new();
+        if dry_run {
+            fields.insert("dry_run".into(), json!(true));
+        }
+        fields.insert("applied".into(), json!(!dry_run && !self.is_empty()));
+        fields.extend(self.facts.clone());
+        fields.extend(extra);
+        if self.is_empty() {
+            fields.insert("no_change".into(), json!(true));
+        }
+        persistence::fields(&self.verdicts, &mut fields);
+        match spec.undo {
+            UndoKind::EditorState(how) => {
+                fields.insert("undoable".into(), json!(false));
+                fields.insert("take_back".into(), json!(how));
+            }
+            UndoKind::Action | UndoKind::Nothing => {
+                fields.insert("undoable".into(), json!(!self.is_empty()));
+            }
+        }
+        fields.insert("changes".into(), self.changes());
+        let total = self.notes.len() + self.steps.iter().filter(|it| !it.change.is_null()).count();
+        if total > MAX_CHANGES {
+            fields.insert("changes_total".into(), json!(total));
+        }
+        Value::Object(fields)
+    }
+
+    fn apply(&self, keeper: &Gd<FileKeeper>) -> Result<Map<String, Value>, ToolError> {
+        for (index, step) in self.steps.iter().enumerate() {
+            for op in &step.apply {
+                if let Err(error) = op.run(keeper) {
+                    self.take_back(index + 1, keeper);
+                    return Err(error);
+                }
+            }
+        }
+        self.verify().inspect_err(|_| self.take_back(self.steps.len(), keeper))
+    }
+
+    /// Reads back what was written (S2 step 9). Answers what the engine clamped.
+    fn verify(&self) -> Result<Map<String, Value>, ToolError> {
+        let mut facts = Map::new();
+        for check in self.steps.iter().flat_map(|it| &it.checks) {
+            match check {
+                Check::Property { object, property, wanted, old } => {
+                    let found = alive(object)?.get(property);
+                    if values::same(wanted, &found) {
+                        continue;
+                    }
+                    let kept = values::same(old, &found);
+                    let lost = found.is_nil() && !wanted.is_nil();
+                    let foreign = found.get_type() != wanted.get_type();
+                    let opaque = matches!(
+                        wanted.get_type(),
+                        VariantType::OBJECT | VariantType::STRING | VariantType::BOOL | VariantType::NODE_PATH
+                    );
+                    if lost || foreign && !values::same(wanted, &found) || opaque && kept {
+                        return Err(ToolError::new(
+                            godot_mcp_core::Code::ValidationError,
+                            format!(
+                                "\"{property}\" did not take {}: it reads back as {}",
+                                values::summary(wanted),
+                                values::summary(&found)
+                            ),
+                        )
+                        .required("value")
+                        .hint("a setter or another property may forbid it; nothing was changed"));
+                    }
+                    facts.insert("clamped".into(), json!(true));
+                    let slot = values::Slot::of(object, &property.to_string());
+                    let context = values::Context {
+                        scene_root: EditorInterface::singleton().get_edited_scene_root(),
+                        object: Some(object.clone()),
+                        check_path: &|_| Ok(()),
+                    };
+                    let read = values::encode(&found, slot.as_ref(), &context);
+                    facts.insert("applied_value".into(), read);
+                }
+                Check::Answers { object, method, args, wanted } => {
+                    let found = alive(object)?.call(method, args);
+                    if !values::same(wanted, &found) {
+                        return Err(ToolError::internal(format!(
+                            "after the edit {method} answers {found} instead of {wanted}"
+                        )));
+                    }
+                }
+            }
+        }
+        Ok(facts)
+    }
+
+    /// Reverts the first `count` steps, last first. Goes on over faults: what can be restored is.
+    fn take_back(&self, count: usize, keeper: &Gd<FileKeeper>) {
+        for op in self.steps[..count].iter().rev().flat_map(|it| &it.revert) {
+            if let Err(error) = op.run(keeper) {
+                tracing::error!("while taking back an edit: {error}");
+            }
+        }
+    }
+
+    /// Enters the applied edit into the history, without running it again.
+    fn record(&self, editor: &Editor, keeper: &Gd<FileKeeper>) -> Option<String> {
+        let context: Gd<Object> = match &self.scope {
+            Scope::Scene(root) => root.clone().upcast(),
+            Scope::Global => match EditorInterface::singleton().get_edited_scene_root() {
+                Some(root) => root.upcast(),
+                None => keeper.clone().upcast(),
+            },
+            Scope::EditorState(_) => return None,
+        };
+        let mut manager = EditorInterface::singleton().get_editor_undo_redo()?;
+        let name = format!("MCP: {}", self.title);
+        manager
+            .create_action_ex(&name)
+            .merge_mode(MergeMode::DISABLE)
+            .custom_context(&context)
+            .mark_unsaved(matches!(self.scope, Scope::Scene(_)))
+            .done();
+        // Objects such as resources could otherwise pull single steps into another history.
+        manager.force_fixed_history();
+        for op in self.steps.iter().flat_map(|it| &it.apply) {
+            op.record(false, &mut manager, keeper);
+        }
+        for op in self.steps.iter().rev().flat_map(|it| &it.revert) {
+            op.record(true, &mut manager, keeper);
+        }
+        for step in &self.steps {
+            step.keep_done.iter().for_each(|it| manager.add_do_reference(it));
+            step.keep_undone.iter().for_each(|it| manager.add_undo_reference(it));
+        }
+        // Lives exactly as long as the action: tells later whether a token is still good.
+        let mark = RefCounted::new_gd();
+        manager.add_do_reference(&mark);
+        manager.commit_action_ex().execute(false).done();
+
+        let history_id = manager.get_object_history_id(&context);
+        let version = manager.get_history_undo_redo(history_id)?.get_version();
+        let mut tokens = editor.app().undo_tokens.borrow_mut();
+        Some(tokens.add(history_id, version, mark.instance_id(), &name))
+    }
+}
+
+impl Drop for Edit {
+    fn drop(&mut self) {
+        for node in self.made.drain(..) {
+            if node.is_instance_valid() && !node.is_inside_tree() && node.get_parent().is_none() {
+                node.free();
+            }
+        }
+    }
+}
+
+/// Steps 8 to 10 of S2: applies, verifies, records.
+///
+/// Plan and commit run in one job, so nothing can have changed in between.
+pub(crate) fn commit(mut edit: Edit, editor: &Editor, spec: &ToolSpec) -> Result<Outcome, ToolError> {
+    if matches!(edit.scope, Scope::EditorState(_)) {
+        return act(edit, editor, spec);
+    }
+    if edit.is_empty() {
+        return Ok(edit.answer(spec, false, Map::new()).into());
+    }
+    let keeper = FileKeeper::new_gd();
+    let mut extra = edit.apply(&keeper)?;
+    let token = edit.record(editor, &keeper);
+    // The history owns them now.
+    edit.made.clear();
+    extra.insert("undo_token".into(), json!(token));
+    Ok(edit.answer(spec, false, extra).into())
+}
+
+fn act(mut edit: Edit, editor: &Editor, spec: &ToolSpec) -> Result<Outcome, ToolError> {
+    let Scope::EditorState(action) = std::mem::replace(&mut edit.scope, Scope::Global) else {
+        return Err(ToolError::internal("an editor-state edit without an action"));
+    };
+    edit.scope = Scope::EditorState(Box::new(|_| Ok(Acted::Done(Map::new()))));
+    match action(editor)? {
+        Acted::Done(extra) => Ok(edit.answer(spec, false, extra).into()),
+        Acted::Wait(mut poll) => {
+            let spec = spec.clone();
+            Ok(Outcome::Wait(Box::new(move |editor| -> Option<Answer> {
+                Some(poll(editor)?.map(|extra| Reply::Json(edit.answer(&spec, false, extra))))
+            })))
+        }
+    }
+}

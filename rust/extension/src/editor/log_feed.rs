@@ -1,0 +1,50 @@
+//! From the engine's log to the errors feed.
+//!
+//! `log.gd` collects on whatever thread logs; the main thread takes the entries over here, once a
+//! frame and after each call, so an answer never runs ahead of what it caused.
+
+use godot::builtin::{VarArray, VarDictionary, Variant};
+use godot::classes::RefCounted;
+use godot::obj::Gd;
+use godot_mcp_core::feed::{Entry, Feed, Severity};
+
+use super::quirks;
+
+/// Moves everything that `log.gd` has collected into the feed.
+pub(crate) fn drain(logger: &mut Gd<RefCounted>, feed: &Feed) {
+    let Ok(entries) = logger.call("drain", &[]).try_to::<VarArray>() else { return };
+    for entry in entries.iter_shared() {
+        let Ok(fields) = entry.try_to::<VarDictionary>() else { continue };
+        let entry = entry_of(&fields);
+        if !quirks::is_harmless(&entry) {
+            feed.push(entry);
+        }
+    }
+}
+
+fn entry_of(fields: &VarDictionary) -> Entry {
+    let text = |key: &str| fields.get(key).map(|it| it.to_string()).unwrap_or_default();
+    let number = |key: &str| fields.get(key).and_then(|it| it.try_to::<i64>().ok()).unwrap_or(0);
+    let stack = fields.get("stack").and_then(|it: Variant| it.try_to::<VarArray>().ok());
+    // `Logger.ErrorType`: 0 error, 1 warning, 2 script, 3 shader; -1 and -2 are printed text.
+    let (severity, source) = match number("type") {
+        -2 => (Severity::Info, "print"),
+        -1 => (Severity::Error, "print"),
+        1 => (Severity::Warning, "engine"),
+        2 => (Severity::Error, "script"),
+        3 => (Severity::Error, "shader"),
+        _ => (Severity::Error, "engine"),
+    };
+    Entry {
+        seq: 0,
+        severity,
+        source,
+        message: text("message"),
+        file: text("file"),
+        line: number("line"),
+        function: text("function"),
+        stack: stack
+            .map(|it| it.iter_shared().map(|frame| frame.to_string()).collect())
+            .unwrap_or_default(),
+    }
+}

@@ -1,0 +1,16 @@
+//! Deviations of the engine that the code works round, each with versions and reason.
+
+use godot_mcp_core::feed::Entry;
+
+/// Engine messages that are known to be harmless, by function and file. Nothing else is let
+/// through: the feed hides them and the test harness accepts them.
+///
+/// 4.6: a headless `EditorInterface.save_scene()` logs one error about a null texture, since the
+/// scene's thumbnail cannot be drawn.
+pub const HARMLESS: &[(&str, &str)] = &[("texture_2d_get", "servers/rendering/dummy/storage/texture_storage.h")];
+
+pub(crate) fn is_harmless(entry: &Entry) -> bool {
+    HARMLESS.iter().any(|(function, file)| {
+        entry.function.ends_with(function) && entry.file.ends_with(file)
+    })
+}

@@ -1,0 +1,89 @@
+//! JSON to Variant and back, driven by the declared type of the target (S10).
+//!
+//! This is the only place where the two meet. A value is understood completely or refused before
+//! anything changes (S10.1): nothing is guessed, nothing falls back to a default, and no engine
+//! error is printed for bad input.
+//!
+//! # Written forms
+//!
+//! | Target | Forms |
+//! |---|---|
+//! | `bool` | `true`, `false` |
+//! | `int` | a whole number (`5.0` counts); enums and flags also by name, see [`enums`] |
+//! | `float` | a number; `{"type":"float","value":"nan"}`, `"inf"`, `"-inf"`, also inside vectors |
+//! | `String` | the very text; a file property takes it as it is |
+//! | `StringName`, `NodePath` | text |
+//! | `Vector2` to `Projection`, `Color` | `{"x":1,"y":2}`, `[1,2]`, `"Vector2(1, 2)"`, see [`structs`] |
+//! | `Array`, `Dictionary`, packed arrays | JSON arrays and objects, built typed, see [`containers`] |
+//! | a resource | `"res://..."`, `"uid://..."`, `NewResource`, `null`, see [`resources`] |
+//! | a node | its path from the scene root, `null`, see [`nodes`] |
+//!
+//! Every form may carry its tag, `{"type":"Vector2","x":1,"y":2}`, `{"type":"int","value":1}`.
+//! Where no type is declared the tag is required for everything that JSON does not know.
+//!
+//! # Read forms
+//!
+//! The shortest of the written forms for the slot (S10.3). What cannot be written back (callables,
+//! signals, RIDs, freed or foreign objects, what is too large or contains itself) reads as an
+//! object with its type and no value, which [`decode`] refuses.
+
+use godot::prelude::*;
+use godot_mcp_core::ToolError;
+use serde_json::Value;
+
+mod classes;
+mod compare;
+mod containers;
+mod decode;
+mod encode;
+mod enums;
+mod kinds;
+mod nodes;
+mod numbers;
+mod resources;
+mod slot;
+mod spelled;
+mod structs;
+mod summary;
+
+pub(crate) use self::slot::Slot;
+
+/// How node references and `res://` paths are resolved.
+#[derive(Clone)]
+pub(crate) struct Context<'a> {
+    /// Root of the edited scene. Node references must lie below it.
+    pub(crate) scene_root: Option<Gd<Node>>,
+    /// Object whose property is written: the base of `./` and `../`, and the home of enum constants.
+    pub(crate) object: Option<Gd<Object>>,
+    /// Containment of a `res://` path (S8.1). Asked before anything is loaded.
+    pub(crate) check_path: &'a dyn Fn(&str) -> Result<(), ToolError>,
+}
+
+/// The value that `json` means for `slot`.
+///
+/// `current` is the value that would be replaced. It contributes its element types when it is a
+/// typed container, and it is always a valid member of an enum.
+pub(crate) fn decode(
+    json: &Value,
+    slot: &Slot,
+    current: &Variant,
+    context: &Context,
+) -> Result<Variant, ToolError> {
+    decode::value(json, slot, current, context)
+}
+
+/// The read form of `value`, which [`decode`] accepts for the same slot (S10.3).
+pub(crate) fn encode(value: &Variant, slot: Option<&Slot>, context: &Context) -> Value {
+    encode::Encoder::new(context).value(value, slot)
+}
+
+/// Whether `found` is `wanted` after the conversions of the engine: floats within the precision of
+/// `f32`, text types alike, containers deep, resources by identity, path or equal properties.
+pub(crate) fn same(wanted: &Variant, found: &Variant) -> bool {
+    compare::same(wanted, found)
+}
+
+/// One short line for people, such as a preview, at most 80 characters.
+pub(crate) fn summary(value: &Variant) -> String {
+    summary::summary(value)
+}

@@ -1,0 +1,171 @@
+//! What is declared about a target: a property, an argument, an element of a container.
+
+use godot::builtin::VariantType;
+use godot::register::info::{PropertyHint, PropertyUsageFlags};
+use godot::obj::{EngineBitfield as _, EngineEnum as _};
+use godot::prelude::*;
+
+use super::{classes, kinds};
+
+/// The declared type of a target.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    /// Name of the property or argument. Refusals name it as the parameter at fault.
+    pub(crate) name: String,
+    /// `NIL` stands for any type.
+    pub(crate) kind: VariantType,
+    /// Class of an object, or the enum of an integer; else empty.
+    pub(crate) class: String,
+    pub(crate) hint: PropertyHint,
+    pub(crate) hint_string: String,
+    pub(crate) usage: PropertyUsageFlags,
+}
+
+impl Slot {
+    /// From a dictionary of `get_property_list` or of the arguments of `get_method_list`.
+    pub(crate) fn from_dict(info: &VarDictionary) -> Self {
+        Keys::default().slot(info)
+    }
+
+    /// The slot of a property, `None` when the object has no such property.
+    ///
+    /// The list is fetched anew: a script, a sibling property or `_validate_property` may have
+    /// changed it. Use [`Slot::all`] to look up several.
+    pub(crate) fn of(object: &Gd<Object>, property: &str) -> Option<Self> {
+        let keys = Keys::default();
+        let wanted = GString::from(property).to_variant();
+        let list = object.get_property_list();
+        let info = list.iter_shared().find(|it| {
+            it.get(&keys.name).is_some_and(|name| name == wanted) && keys.is_property(it)
+        })?;
+        Some(keys.slot(&info))
+    }
+
+    /// The slots of all properties, without headings such as categories and groups.
+    pub(crate) fn all(object: &Gd<Object>) -> Vec<Self> {
+        let keys = Keys::default();
+        let list = object.get_property_list();
+        list.iter_shared().filter(|it| keys.is_property(it)).map(|it| keys.slot(&it)).collect()
+    }
+
+    /// A target that takes any value.
+    pub(crate) fn any(name: impl Into<String>) -> Self {
+        Self::of_kind(name, VariantType::NIL)
+    }
+
+    /// A target of one type, without hints.
+    pub(crate) fn of_kind(name: impl Into<String>, kind: VariantType) -> Self {
+        Self {
+            name: name.into(),
+            kind,
+            class: String::new(),
+            hint: PropertyHint::NONE,
+            hint_string: String::new(),
+            usage: PropertyUsageFlags::DEFAULT,
+        }
+    }
+
+    /// Whether any type is fine.
+    pub(crate) fn is_any(&self) -> bool {
+        self.kind == VariantType::NIL
+    }
+
+    /// Whether the target holds a reference to a node.
+    pub(crate) fn is_node(&self) -> bool {
+        self.kind == VariantType::OBJECT
+            && (self.hint == PropertyHint::NODE_TYPE
+                || self.classes().iter().any(|it| classes::derives(it, "Node")))
+    }
+
+    /// The declared type for people: `Vector2`, `Texture2D`, `Array`.
+    pub(crate) fn type_name(&self) -> String {
+        if self.kind == VariantType::OBJECT {
+            let classes: Vec<_> = self.classes();
+            if !classes.is_empty() {
+                return classes.join(" or ");
+            }
+        }
+        kinds::name(self.kind).to_owned()
+    }
+
+    /// Classes that an object may have, one of them; empty when any will do.
+    ///
+    /// Names with a minus in front, which the hint uses for excluded classes, are left out.
+    pub(super) fn classes(&self) -> Vec<String> {
+        self.class_list(|it| !it.starts_with('-')).map(str::to_owned).collect()
+    }
+
+    /// Classes that the hint excludes again, such as `-ViewportTexture`.
+    pub(super) fn excluded_classes(&self) -> Vec<String> {
+        self.class_list(|it| it.starts_with('-')).map(|it| it[1..].to_owned()).collect()
+    }
+
+    fn class_list(&self, keep: fn(&&str) -> bool) -> impl Iterator<Item = &str> {
+        let hinted = matches!(self.hint, PropertyHint::RESOURCE_TYPE | PropertyHint::NODE_TYPE)
+            && !self.hint_string.is_empty();
+        let text = if hinted { &self.hint_string } else { &self.class };
+        text.split(',').map(str::trim).filter(|it| !it.is_empty()).filter(keep)
+    }
+
+    /// Whether a float of this target may be shown with the digits of an `f32`.
+    ///
+    /// Most float properties of the engine are single; those of scripts are double.
+    pub(super) fn is_engine_float(&self) -> bool {
+        self.kind == VariantType::FLOAT && !self.usage.is_set(PropertyUsageFlags::SCRIPT_VARIABLE)
+    }
+}
+
+/// The keys of a property dictionary, made once per list.
+struct Keys {
+    name: Variant,
+    kind: Variant,
+    class: Variant,
+    hint: Variant,
+    hint_string: Variant,
+    usage: Variant,
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        let key = |text: &str| GString::from(text).to_variant();
+        Self {
+            name: key("name"),
+            kind: key("type"),
+            class: key("class_name"),
+            hint: key("hint"),
+            hint_string: key("hint_string"),
+            usage: key("usage"),
+        }
+    }
+}
+
+impl Keys {
+    fn slot(&self, info: &VarDictionary) -> Slot {
+        let text = |key: &Variant| info.get(key).map(|it| it.stringify().to_string()).unwrap_or_default();
+        let number = |key: &Variant| {
+            let number = info.get(key).and_then(|it| it.try_to::<i64>().ok());
+            number.and_then(|it| i32::try_from(it).ok()).unwrap_or(0)
+        };
+        Slot {
+            name: text(&self.name),
+            kind: VariantType::try_from_ord(number(&self.kind)).unwrap_or(VariantType::NIL),
+            class: text(&self.class),
+            // A hint that this build does not know comes from a newer engine; it restricts nothing.
+            hint: PropertyHint::try_from_ord(number(&self.hint)).unwrap_or(PropertyHint::NONE),
+            hint_string: text(&self.hint_string),
+            usage: self.usage(info),
+        }
+    }
+
+    fn usage(&self, info: &VarDictionary) -> PropertyUsageFlags {
+        let bits = info.get(&self.usage).and_then(|it| it.try_to::<i64>().ok()).unwrap_or(0);
+        PropertyUsageFlags::try_from_ord(bits as u64).unwrap_or(PropertyUsageFlags::NONE)
+    }
+
+    fn is_property(&self, info: &VarDictionary) -> bool {
+        let usage = self.usage(info);
+        ![PropertyUsageFlags::CATEGORY, PropertyUsageFlags::GROUP, PropertyUsageFlags::SUBGROUP]
+            .iter()
+            .any(|it| usage.is_set(*it))
+    }
+}

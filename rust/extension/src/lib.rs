@@ -1,0 +1,39 @@
+//! The GDExtension: hosts the MCP server inside the editor process, and runs its tools there.
+//!
+//! Engine objects are touched on the main thread only. Calls arrive on the I/O thread
+//! ([`dispatch`]), wait in a bounded queue ([`main_thread`]) and run in the frame hook or in the
+//! host node's `process`.
+
+mod app;
+mod dispatch;
+mod editor;
+mod host_node;
+mod main_thread;
+mod tool;
+mod tool_prelude;
+mod toolsets;
+
+use godot::init::{ExtensionLibrary, InitLevel, InitStage, gdextension};
+
+pub use toolsets::{REMOVED, builtin_specs};
+
+struct GodotMcpExtension;
+
+// SAFETY: the one entry point of this library; it relies on nothing but gdext's own contract.
+#[gdextension]
+unsafe impl ExtensionLibrary for GodotMcpExtension {
+    fn min_level() -> InitLevel {
+        InitLevel::Scene
+    }
+
+    fn on_main_loop_frame() {
+        main_thread::on_frame();
+    }
+
+    fn on_stage_deinit(stage: InitStage) {
+        if stage == InitStage::MainLoop {
+            // The plugin normally stops the server; this is for editors that end without it.
+            app::stop();
+        }
+    }
+}

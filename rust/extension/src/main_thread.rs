@@ -1,0 +1,416 @@
+//! How calls reach the main thread: a bounded queue, two lanes, and the sleep that a call can end.
+//!
+//! An idle editor sleeps up to 100 ms a frame, and that sleep cannot be woken. So the frame hook
+//! sleeps for it: same deadline, same idle cost, but on a condition variable. The engine's own
+//! value is remembered and put back when the server stops.
+
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use godot::classes::{DisplayServer, EditorInterface, Node, Os};
+use godot::obj::{Gd, Singleton};
+use godot_mcp_core::call::ProgressSink;
+use godot_mcp_core::gate::Admitted;
+use godot_mcp_core::{Answer, CancelFlag, Code, SafetyClass, Site, ToolError};
+use parking_lot::{Condvar, Mutex};
+use tokio::sync::oneshot;
+
+use crate::app::{self, App, Glance};
+use crate::dispatch;
+use crate::editor::Editor;
+use crate::host_node::drain_log;
+use crate::tool::Outcome;
+
+/// Calls that may wait; one more is answered `BUSY`.
+const CAPACITY: usize = 256;
+/// Time for jobs in one frame, so the editor stays fluid. One long job may exceed it.
+const BUDGET: Duration = Duration::from_millis(4);
+const HEADLESS_BUDGET: Duration = Duration::from_millis(12);
+/// Longest sleep while something is asked once a frame.
+const POLL_PERIOD: Duration = Duration::from_millis(2);
+/// Age after which the look at the editor is refreshed.
+const GLANCE_PERIOD: Duration = Duration::from_millis(50);
+
+/// One admitted call on its way to the main thread.
+pub(crate) struct Job {
+    pub(crate) call: Admitted,
+    pub(crate) cancel: CancelFlag,
+    pub(crate) deadline: Instant,
+    pub(crate) progress: Option<ProgressSink>,
+    pub(crate) reply: oneshot::Sender<Answer>,
+}
+
+impl Job {
+    fn is_edit(&self) -> bool {
+        self.call.spec().class != SafetyClass::ReadOnly
+    }
+
+    fn is_safe_lane(&self) -> bool {
+        self.call.spec().site == Site::SafeLane
+    }
+
+    fn answer(self, answer: Answer) {
+        // The caller may have gone away; the answer then has no reader.
+        let _ = self.reply.send(answer);
+    }
+
+    /// Why the job must not start any more.
+    fn overdue(&self) -> Option<ToolError> {
+        expired(&self.cancel, self.deadline, false)
+    }
+}
+
+fn expired(cancel: &CancelFlag, deadline: Instant, started: bool) -> Option<ToolError> {
+    let details = serde_json::json!({"may_have_applied": started});
+    if cancel.is_cancelled() {
+        return Some(ToolError::new(Code::Cancelled, "the caller cancelled").details(details));
+    }
+    if Instant::now() >= deadline {
+        return Some(
+            ToolError::new(Code::Timeout, "the deadline passed before the call could finish")
+                .hint("`health_check` says what the editor is busy with")
+                .details(details),
+        );
+    }
+    None
+}
+
+/// Jobs that wait. Reads pass edits; edits keep their order.
+#[derive(Default)]
+pub(crate) struct Queue {
+    jobs: Mutex<Jobs>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct Jobs {
+    reads: VecDeque<Job>,
+    edits: VecDeque<Job>,
+    closed: bool,
+    /// Jobs taken in so far.
+    arrivals: u64,
+}
+
+impl Queue {
+    /// Takes a job from the I/O thread and wakes the main thread.
+    pub(crate) fn submit(&self, job: Job) {
+        let mut jobs = self.jobs.lock();
+        let refusal = if jobs.closed {
+            Some(ToolError::new(Code::Busy, "the plugin is being switched off"))
+        } else if jobs.reads.len() + jobs.edits.len() >= CAPACITY {
+            Some(
+                ToolError::new(Code::Busy, format!("{CAPACITY} calls are waiting already"))
+                    .hint("wait for answers before sending more"),
+            )
+        } else {
+            None
+        };
+        if let Some(refusal) = refusal {
+            drop(jobs);
+            return job.answer(Err(refusal));
+        }
+        jobs.arrivals += 1;
+        if job.is_edit() {
+            jobs.edits.push_back(job);
+        } else {
+            jobs.reads.push_back(job);
+        }
+        self.arrived.notify_one();
+    }
+
+    pub(crate) fn close(&self) {
+        self.jobs.lock().closed = true;
+    }
+
+    /// The next job for a lane. `edits` says whether an edit may start now.
+    fn next(&self, safe_lane: bool, edits: bool) -> Option<Job> {
+        let mut jobs = self.jobs.lock();
+        let fits = |job: &Job| safe_lane || !job.is_safe_lane();
+        if let Some(index) = jobs.reads.iter().position(fits) {
+            return jobs.reads.remove(index);
+        }
+        if edits && jobs.edits.front().is_some_and(fits) {
+            return jobs.edits.pop_front();
+        }
+        None
+    }
+
+    /// Takes out jobs whose caller went away or whose deadline passed while they waited.
+    fn sweep(&self) {
+        let mut jobs = self.jobs.lock();
+        let mut out = take_overdue(&mut jobs.reads);
+        out.extend(take_overdue(&mut jobs.edits));
+        drop(jobs);
+        for (job, why) in out {
+            job.answer(Err(why));
+        }
+    }
+
+    fn drain(&self) -> Vec<Job> {
+        let mut jobs = self.jobs.lock();
+        let mut all: Vec<Job> = jobs.reads.drain(..).collect();
+        all.extend(jobs.edits.drain(..));
+        all
+    }
+
+    /// Whether the safe lane has something that may start.
+    fn has_safe_work(&self, edits: bool) -> bool {
+        let jobs = self.jobs.lock();
+        jobs.reads.iter().any(Job::is_safe_lane)
+            || edits && jobs.edits.front().is_some_and(Job::is_safe_lane)
+    }
+
+    fn arrivals(&self) -> u64 {
+        self.jobs.lock().arrivals
+    }
+
+    /// Sleeps until the deadline or until a job arrives after `seen`. True when one has.
+    fn wait_for_arrival(&self, seen: u64, deadline: Instant) -> bool {
+        let mut jobs = self.jobs.lock();
+        while jobs.arrivals == seen {
+            if self.arrived.wait_until(&mut jobs, deadline).timed_out() {
+                return jobs.arrivals != seen;
+            }
+        }
+        true
+    }
+}
+
+fn take_overdue(jobs: &mut VecDeque<Job>) -> Vec<(Job, ToolError)> {
+    let mut out = Vec::new();
+    for job in std::mem::take(jobs) {
+        match job.overdue() {
+            Some(why) => out.push((job, why)),
+            None => jobs.push_back(job),
+        }
+    }
+    out
+}
+
+/// A call that is asked once a frame until it answers.
+struct Pending {
+    job: Job,
+    poll: Box<dyn FnMut(&Editor) -> Option<Answer>>,
+}
+
+/// State of the main thread's side. Interior mutability, since nested frames enter it again.
+#[derive(Default)]
+pub(crate) struct Pump {
+    /// True while a job is on the stack: then nested iterations run nothing.
+    running: Cell<bool>,
+    /// `process` calls minus hook calls: above 1 in the hook, the iteration is a nested one.
+    depth: Cell<u32>,
+    pending: RefCell<Vec<Pending>>,
+    /// The engine's own sleep, remembered while ours replaces it.
+    engine_sleep_usec: Cell<Option<i32>>,
+    frame_end: Cell<Option<Instant>>,
+    glanced: Cell<Option<Instant>>,
+    progress_dialog: RefCell<Option<Gd<Node>>>,
+}
+
+/// Entry from the engine, once an iteration, just before its sleep.
+pub(crate) fn on_frame() {
+    if let Some(app) = app::current() {
+        app.pump.frame(&app);
+    }
+}
+
+/// Entry from the host node's `process`: the safe lane.
+pub(crate) fn on_process() {
+    if let Some(app) = app::current() {
+        app.pump.process(&app);
+    }
+}
+
+impl Pump {
+    fn frame(&self, app: &Rc<App>) {
+        let depth = self.depth.get();
+        self.depth.set(depth.saturating_sub(1));
+        app.shared.heartbeat.beat();
+        if self.running.get() || depth > 1 || self.progress_dialog_is_open() {
+            return;
+        }
+        self.look(app);
+        app.shared.queue.sweep();
+
+        let period = self.take_over_sleep();
+        let start = Instant::now();
+        let last_end = self.frame_end.get().unwrap_or(start);
+        let mut deadline = period.map_or(start, |it| last_end + it);
+        let budget = if app.shared.headless { HEADLESS_BUDGET } else { BUDGET };
+        let mut spent = Duration::ZERO;
+        let queue = &app.shared.queue;
+        loop {
+            let seen = queue.arrivals();
+            let edits = self.may_edit();
+            while spent < budget
+                && let Some(job) = queue.next(false, edits)
+            {
+                let begun = Instant::now();
+                self.run(app, job);
+                spent += begun.elapsed();
+            }
+            // What is left then needs the next iteration, which starts at once.
+            if spent >= budget || queue.has_safe_work(self.may_edit()) {
+                break;
+            }
+            if !self.pending.borrow().is_empty() {
+                deadline = deadline.min(start + POLL_PERIOD);
+            }
+            if Instant::now() >= deadline || !queue.wait_for_arrival(seen, deadline) {
+                break;
+            }
+        }
+        self.frame_end.set(Some(Instant::now()));
+    }
+
+    fn process(&self, app: &Rc<App>) {
+        self.depth.set(self.depth.get() + 1);
+        if self.running.get() || self.depth.get() > 1 || self.progress_dialog_is_open() {
+            return;
+        }
+        drain_log(app);
+        self.poll_pending(app);
+        let budget = if app.shared.headless { HEADLESS_BUDGET } else { BUDGET };
+        let start = Instant::now();
+        while start.elapsed() < budget
+            && let Some(job) = app.shared.queue.next(true, self.may_edit())
+        {
+            self.run(app, job);
+        }
+    }
+
+    /// Edits run one at a time, and wait while the file system scans or imports.
+    fn may_edit(&self) -> bool {
+        let busy = self.pending.borrow().iter().any(|it| it.job.is_edit());
+        !busy && !is_scanning()
+    }
+
+    fn run(&self, app: &Rc<App>, job: Job) {
+        if let Some(why) = job.overdue() {
+            return job.answer(Err(why));
+        }
+        let name = job.call.spec().name.clone();
+        app.shared.heartbeat.set_busy(format!("tool {name}"));
+        let outcome = self.guarded(&name, || dispatch::run(app, &job));
+        app.shared.heartbeat.set_busy("");
+        // What the call logged is in the feed before its answer arrives.
+        drain_log(app);
+        match outcome {
+            Ok(Outcome::Done(reply)) => job.answer(Ok(reply)),
+            Ok(Outcome::Wait(poll)) => self.pending.borrow_mut().push(Pending { job, poll }),
+            Err(error) => job.answer(Err(error)),
+        }
+        // A nested iteration may have changed it, and the next job wants to know.
+        self.look_now(app);
+    }
+
+    fn poll_pending(&self, app: &Rc<App>) {
+        let pending = std::mem::take(&mut *self.pending.borrow_mut());
+        let mut rest = Vec::new();
+        for mut it in pending {
+            if let Some(why) = expired(&it.job.cancel, it.job.deadline, true) {
+                it.job.answer(Err(why));
+                continue;
+            }
+            let name = it.job.call.spec().name.clone();
+            let editor = Editor::new(app, it.job.progress.clone());
+            let answer = self.guarded(&name, || (it.poll)(&editor).transpose());
+            match answer {
+                Ok(None) => rest.push(it),
+                Ok(Some(reply)) => it.job.answer(Ok(reply)),
+                Err(error) => it.job.answer(Err(error)),
+            }
+        }
+        self.pending.borrow_mut().extend(rest);
+    }
+
+    /// Runs one piece of a job: nothing else runs meanwhile, and a panic becomes an answer (S3.5).
+    fn guarded<T>(
+        &self,
+        name: &str,
+        work: impl FnOnce() -> Result<T, ToolError>,
+    ) -> Result<T, ToolError> {
+        let was_running = self.running.replace(true);
+        let result = catch_unwind(AssertUnwindSafe(work));
+        self.running.set(was_running);
+        result.unwrap_or_else(|panic| {
+            let text = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("no message");
+            Err(ToolError::internal(format!("tool \"{name}\" panicked: {text}")))
+        })
+    }
+
+    /// Makes the engine's sleep ours. The period to sleep for, or none when something else, such as
+    /// vsync, paces the loop.
+    fn take_over_sleep(&self) -> Option<Duration> {
+        let mut os = Os::singleton();
+        let wish = os.get_low_processor_usage_mode_sleep_usec();
+        if wish != 0 {
+            self.engine_sleep_usec.set(Some(wish));
+            os.set_low_processor_usage_mode_sleep_usec(0);
+        }
+        let paced_by_sleep = os.is_in_low_processor_usage_mode()
+            || !DisplayServer::singleton().window_can_draw();
+        let usec = self.engine_sleep_usec.get()?;
+        paced_by_sleep.then(|| Duration::from_micros(u64::try_from(usec).unwrap_or(0)))
+    }
+
+    /// A progress dialog of the human's own runs nested iterations while it is open.
+    fn progress_dialog_is_open(&self) -> bool {
+        let mut dialog = self.progress_dialog.borrow_mut();
+        if dialog.as_ref().is_none_or(|it| !it.is_instance_valid()) {
+            let base = EditorInterface::singleton().get_base_control();
+            let found = base.and_then(|it| {
+                it.find_children_ex("*").type_("ProgressDialog").owned(false).done().get(0)
+            });
+            *dialog = found;
+        }
+        dialog.as_ref().is_some_and(|it| {
+            it.is_instance_valid() && it.clone().get("visible").try_to::<bool>().unwrap_or(false)
+        })
+    }
+
+    fn look(&self, app: &Rc<App>) {
+        if self.glanced.get().is_none_or(|it| it.elapsed() >= GLANCE_PERIOD) {
+            self.look_now(app);
+        }
+    }
+
+    fn look_now(&self, app: &Rc<App>) {
+        self.glanced.set(Some(Instant::now()));
+        let editor = EditorInterface::singleton();
+        let glance = Glance {
+            active_scene: editor
+                .get_edited_scene_root()
+                .map(|it| it.get_scene_file_path().to_string()),
+            scanning: is_scanning(),
+            playing: editor.is_playing_scene(),
+        };
+        if **app.shared.glance.load() != glance {
+            app.shared.glance.store(Arc::new(glance));
+        }
+    }
+
+    /// Answers whatever waits and puts the engine's sleep back.
+    pub(crate) fn shut_down(&self, queue: &Queue) {
+        let pending = std::mem::take(&mut *self.pending.borrow_mut());
+        for job in queue.drain().into_iter().chain(pending.into_iter().map(|it| it.job)) {
+            job.answer(Err(ToolError::new(Code::Cancelled, "the plugin was switched off")));
+        }
+        if let Some(usec) = self.engine_sleep_usec.take() {
+            Os::singleton().set_low_processor_usage_mode_sleep_usec(usec);
+        }
+    }
+}
+
+pub(crate) fn is_scanning() -> bool {
+    EditorInterface::singleton().get_resource_filesystem().is_some_and(|it| it.is_scanning())
+}

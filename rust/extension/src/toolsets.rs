@@ -1,0 +1,61 @@
+//! The tables of built-in tools: one folder a toolset, one file a tool.
+
+mod core;
+mod inspection;
+mod scene_edit;
+
+use std::collections::HashMap;
+
+use godot_mcp_core::ToolSpec;
+
+use crate::app::Shared;
+use crate::tool::{Runner, ToolDef};
+
+/// In the order in which clients see them.
+const TABLES: &[&[ToolDef]] = &[core::TOOLS, inspection::TOOLS, scene_edit::TOOLS];
+
+/// Tools that were renamed or removed, with what to call now. Asking for one answers with it.
+pub const REMOVED: &[(&str, &str)] = &[];
+
+fn all() -> impl Iterator<Item = &'static ToolDef> {
+    TABLES.iter().copied().flatten()
+}
+
+/// Specs of all built-in tools, before the framework adds its parameters.
+pub fn builtin_specs() -> Vec<ToolSpec> {
+    all().map(|it| (it.spec)()).collect()
+}
+
+pub(crate) fn runners() -> HashMap<&'static str, Runner> {
+    all().map(|it| (it.name, it.runner)).collect()
+}
+
+/// One runner, for the I/O thread, which has no table of its own.
+pub(crate) fn runner(name: &str) -> Option<Runner> {
+    all().find(|it| it.name == name).map(|it| it.runner)
+}
+
+/// What a model reads when it connects.
+pub(crate) fn instructions(shared: &Shared) -> String {
+    let off: Vec<_> = shared
+        .gate
+        .registry()
+        .toolsets()
+        .filter(|it| !shared.gate.is_enabled(it.name))
+        .map(|it| it.name)
+        .collect();
+    let more = match off.is_empty() {
+        true => String::new(),
+        false => format!(
+            " More tools are off: {}. Find them with `discover_tools`, switch them on with `enable_toolset`.",
+            off.join(", ")
+        ),
+    };
+    format!(
+        "You work inside the Godot editor of the project \"{}\". Edits go to the edited scene, are \
+         verified, and are one step in the human's undo history; save with `save_scene`. `dry_run` \
+         previews an edit; destructive tools need `confirm`. Node paths are relative to the scene's \
+         root, `.` is the root.{more}",
+        shared.project_name
+    )
+}

@@ -1,0 +1,7 @@
+//! On by default: reading the project, the edited scene and its nodes.
+
+mod get_active_scene;
+
+use crate::tool::ToolDef;
+
+pub(super) const TOOLS: &[ToolDef] = &[ToolDef::read::<get_active_scene::GetActiveScene>()];

@@ -1,0 +1,10 @@
+//! A real server, real sockets, a host without an editor.
+
+mod access;
+mod calls;
+mod changes;
+mod lifecycle;
+mod limits;
+mod protocol;
+mod sessions;
+mod support;

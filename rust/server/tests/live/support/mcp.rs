@@ -1,0 +1,114 @@
+//! rmcp's own client, in either era.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ClientInfo, Implementation, ProgressNotificationParam,
+    ProtocolVersion, ResourceUpdatedNotificationParam,
+};
+use rmcp::service::{
+    ClientLifecycleMode, NotificationContext, RunningService, serve_client_with_lifecycle,
+};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{ClientHandler, RoleClient, ServiceError};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::host::arguments;
+use super::{PATIENCE, TOKEN};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Era {
+    /// 2025-11-25, with a session.
+    Legacy,
+    /// 2026-07-28, without.
+    Modern,
+}
+
+pub(crate) const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Heard {
+    ToolsChanged,
+    ResourcesChanged,
+    ResourceUpdated(String),
+    Progress(f64, Option<String>),
+}
+
+pub(crate) struct Listener {
+    heard: mpsc::UnboundedSender<Heard>,
+}
+
+impl ClientHandler for Listener {
+    fn get_info(&self) -> ClientInfo {
+        let mut info = ClientInfo::default();
+        info.client_info = Implementation::new("tester", "7");
+        info
+    }
+
+    async fn on_tool_list_changed(&self, _cx: NotificationContext<RoleClient>) {
+        drop(self.heard.send(Heard::ToolsChanged));
+    }
+
+    async fn on_resource_list_changed(&self, _cx: NotificationContext<RoleClient>) {
+        drop(self.heard.send(Heard::ResourcesChanged));
+    }
+
+    async fn on_resource_updated(
+        &self,
+        params: ResourceUpdatedNotificationParam,
+        _cx: NotificationContext<RoleClient>,
+    ) {
+        drop(self.heard.send(Heard::ResourceUpdated(params.uri)));
+    }
+
+    async fn on_progress(
+        &self,
+        params: ProgressNotificationParam,
+        _cx: NotificationContext<RoleClient>,
+    ) {
+        drop(self.heard.send(Heard::Progress(params.progress, params.message)));
+    }
+}
+
+pub(crate) struct Client {
+    pub(crate) service: RunningService<RoleClient, Arc<Listener>>,
+    heard: mpsc::UnboundedReceiver<Heard>,
+}
+
+impl Client {
+    pub(crate) async fn connect(url: &str, era: Era) -> Self {
+        let mut config = StreamableHttpClientTransportConfig::with_uri(url);
+        config.auth_header = Some(TOKEN.to_owned());
+        let transport = StreamableHttpClientTransport::from_config(config);
+        let lifecycle = match era {
+            Era::Legacy => ClientLifecycleMode::Initialize,
+            Era::Modern => ClientLifecycleMode::Discover {
+                preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+            },
+        };
+        let (sender, heard) = mpsc::unbounded_channel();
+        let listener = Arc::new(Listener { heard: sender });
+        let service = serve_client_with_lifecycle(listener, transport, lifecycle).await.unwrap();
+        Self { service, heard }
+    }
+
+    pub(crate) async fn call(
+        &self,
+        tool: &'static str,
+        args: Value,
+    ) -> Result<CallToolResult, ServiceError> {
+        let params = CallToolRequestParams::new(tool).with_arguments(arguments(args));
+        tokio::time::timeout(PATIENCE, self.service.call_tool(params)).await.expect("an answer")
+    }
+
+    pub(crate) async fn hear(&mut self) -> Heard {
+        let heard = tokio::time::timeout(PATIENCE, self.heard.recv()).await;
+        heard.expect("a notification").expect("the handler holds a sender")
+    }
+
+    pub(crate) fn try_hear(&mut self) -> Option<Heard> {
+        self.heard.try_recv().ok()
+    }
+}
