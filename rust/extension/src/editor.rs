@@ -3,12 +3,14 @@
 pub(crate) mod edit;
 pub(crate) mod files;
 pub(crate) mod history;
+pub(crate) mod inspect;
 pub(crate) mod log_feed;
 pub(crate) mod persistence;
 pub(crate) mod properties;
 pub(crate) mod quirks;
 pub(crate) mod scene;
 pub(crate) mod scene_tabs;
+pub(crate) mod scene_tree;
 pub(crate) mod snapshots;
 pub(crate) mod values;
 

@@ -2,7 +2,8 @@
 
 use std::cell::RefCell;
 
-use godot::classes::{EditorInterface, TabBar};
+use godot::classes::notify::NodeNotification;
+use godot::classes::{EditorInterface, Node, TabBar};
 use godot::obj::{Gd, InstanceId, Singleton};
 
 /// One open scene.
@@ -35,29 +36,38 @@ pub(crate) fn open_scenes() -> Vec<OpenScene> {
         .collect()
 }
 
-/// Titles of the tabs that have a scene. Tabs without a root (new, empty) are left out by the
-/// engine's list of roots, so they are told apart by their count.
+/// Titles of the tabs that have a scene, as they are right now.
+///
+/// The engine refreshes titles some frames after a change. They are made anew, and at once, when the
+/// tabs are told that the language changed, which does nothing else to them.
 fn titles(wanted: usize) -> Vec<String> {
-    let Some(tabs) = tab_bar() else { return Vec::new() };
-    let all: Vec<String> =
-        (0..tabs.get_tab_count()).map(|it| tabs.get_tab_title(it).to_string()).collect();
-    if all.len() == wanted { all } else { all.into_iter().filter(|it| !it.starts_with('[')).collect() }
+    let Some((mut holder, tabs)) = scene_tabs() else { return Vec::new() };
+    holder.notify(NodeNotification::TRANSLATION_CHANGED);
+    let all = 0..tabs.get_tab_count();
+    let title = |index: i32| tabs.get_tab_title(index).to_string();
+    if usize::try_from(tabs.get_tab_count()) == Ok(wanted) {
+        return all.map(title).collect();
+    }
+    // A tab without a root is left out of the engine's list of roots, and has no icon.
+    all.filter(|it| tabs.get_tab_icon(*it).is_some()).map(title).collect()
 }
 
-fn tab_bar() -> Option<Gd<TabBar>> {
+/// The editor's own `EditorSceneTabs`, which keeps the titles, and the bar that shows them.
+fn scene_tabs() -> Option<(Gd<Node>, Gd<TabBar>)> {
     thread_local! {
-        static FOUND: RefCell<Option<InstanceId>> = const { RefCell::new(None) };
+        static FOUND: RefCell<Option<(InstanceId, InstanceId)>> = const { RefCell::new(None) };
     }
     let cached = FOUND.with(|it| *it.borrow());
-    if let Some(id) = cached
-        && let Ok(tabs) = Gd::<TabBar>::try_from_instance_id(id)
+    if let Some((holder, tabs)) = cached
+        && let Ok(holder) = Gd::<Node>::try_from_instance_id(holder)
+        && let Ok(tabs) = Gd::<TabBar>::try_from_instance_id(tabs)
     {
-        return Some(tabs);
+        return Some((holder, tabs));
     }
     let base = EditorInterface::singleton().get_base_control()?;
     let holder = base.find_children_ex("*").type_("EditorSceneTabs").owned(false).done().get(0)?;
     let tabs = holder.find_children_ex("*").type_("TabBar").owned(false).done().get(0)?;
-    let tabs = tabs.cast::<TabBar>();
-    FOUND.with(|it| *it.borrow_mut() = Some(tabs.instance_id()));
-    Some(tabs)
+    let tabs = tabs.try_cast::<TabBar>().ok()?;
+    FOUND.with(|it| *it.borrow_mut() = Some((holder.instance_id(), tabs.instance_id())));
+    Some((holder, tabs))
 }
