@@ -8,6 +8,7 @@ pub(crate) mod persistence;
 pub(crate) mod properties;
 pub(crate) mod quirks;
 pub(crate) mod scene;
+pub(crate) mod scene_files;
 pub(crate) mod scene_tabs;
 pub(crate) mod snapshots;
 pub(crate) mod values;

@@ -1,9 +1,20 @@
 //! The tabs of open scenes, and whether one has unsaved changes.
 
 use std::cell::RefCell;
+use std::time::{Duration, Instant};
 
-use godot::classes::{EditorInterface, TabBar};
+use godot::classes::{EditorInterface, Node, TabBar, TranslationServer};
 use godot::obj::{Gd, InstanceId, Singleton};
+use godot_mcp_core::{ToolError, suggest};
+use serde_json::{Map, Value, json};
+
+use super::Editor;
+use super::edit::Acted;
+
+/// Actions that a preview names before they are lost.
+const MAX_ACTIONS: i32 = 10;
+/// Longest time until the editor shows what it was told to.
+const SETTLE_TIME: Duration = Duration::from_secs(5);
 
 /// One open scene.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,13 +46,76 @@ pub(crate) fn open_scenes() -> Vec<OpenScene> {
         .collect()
 }
 
-/// Titles of the tabs that have a scene. Tabs without a root (new, empty) are left out by the
-/// engine's list of roots, so they are told apart by their count.
+/// Titles of the tabs that have a scene.
 fn titles(wanted: usize) -> Vec<String> {
     let Some(tabs) = tab_bar() else { return Vec::new() };
-    let all: Vec<String> =
-        (0..tabs.get_tab_count()).map(|it| tabs.get_tab_title(it).to_string()).collect();
-    if all.len() == wanted { all } else { all.into_iter().filter(|it| !it.starts_with('[')).collect() }
+    tabs_with_scene(&tabs, wanted).into_iter().map(|it| tabs.get_tab_title(it).to_string()).collect()
+}
+
+/// Indices of the tabs that have a scene. The engine's list of roots leaves out tabs without one,
+/// which are titled `[empty]` in the editor's language.
+fn tabs_with_scene(tabs: &Gd<TabBar>, wanted: usize) -> Vec<i32> {
+    let all: Vec<i32> = (0..tabs.get_tab_count()).collect();
+    if all.len() == wanted {
+        return all;
+    }
+    let domain = TranslationServer::singleton().get_or_add_domain("godot.editor");
+    let empty = domain.map_or_else(|| "[empty]".to_owned(), |it| it.translate("[empty]").to_string());
+    all.into_iter().filter(|&it| tabs.get_tab_title(it).to_string().trim_end_matches("(*)") != empty).collect()
+}
+
+/// Makes a scene's tab the current one. False when it has no tab.
+pub(crate) fn switch_to(root: &Gd<Node>) -> bool {
+    let editor = EditorInterface::singleton();
+    if editor.get_edited_scene_root().as_ref() == Some(root) {
+        return true;
+    }
+    let roots = editor.get_open_scene_roots();
+    let Some(index) = roots.iter_shared().position(|it| it == *root) else { return false };
+    let Some(mut tabs) = tab_bar() else { return false };
+    let Some(&tab) = tabs_with_scene(&tabs, roots.len()).get(index) else { return false };
+    tabs.set_current_tab(tab);
+    EditorInterface::singleton().get_edited_scene_root().as_ref() == Some(root)
+}
+
+/// The root of the open scene with this file.
+pub(crate) fn root_of(path: &str) -> Option<Gd<Node>> {
+    let roots = EditorInterface::singleton().get_open_scene_roots();
+    roots.iter_shared().find(|it| it.get_scene_file_path().to_string() == path)
+}
+
+/// As `root_of`; refuses a scene that is not open, with those that are.
+pub(crate) fn open_root(path: &str) -> Result<Gd<Node>, ToolError> {
+    root_of(path).ok_or_else(|| {
+        let open: Vec<String> = open_scenes().into_iter().map(|it| it.path).filter(|it| !it.is_empty()).collect();
+        let near = suggest::near(path, open.iter().map(String::as_str), 5);
+        let error = ToolError::not_found(format!("\"{path}\" is not open")).required("scene_path");
+        if near.is_empty() { error.hint("`list_open_scenes` names the open scenes") } else { error.suggest(near) }
+    })
+}
+
+/// Whether a scene has unsaved changes.
+pub(crate) fn is_dirty(root: &Gd<Node>) -> bool {
+    let roots = EditorInterface::singleton().get_open_scene_roots();
+    let index = roots.iter_shared().position(|it| it == *root);
+    index.and_then(|it| open_scenes().get(it).map(|it| it.dirty)).unwrap_or(false)
+}
+
+/// What closing or reloading a scene would lose: its newest actions, newest first. The engine does
+/// not tell which of them are older than the last save.
+pub(crate) fn unsaved_changes(root: &Gd<Node>) -> Value {
+    if !is_dirty(root) {
+        return json!({"dirty": false});
+    }
+    let mut names = Vec::new();
+    if let Some(manager) = EditorInterface::singleton().get_editor_undo_redo()
+        && let Some(mut history) = manager.get_history_undo_redo(manager.get_object_history_id(root))
+    {
+        let newest = history.get_current_action();
+        let oldest = (newest - MAX_ACTIONS + 1).max(0);
+        names.extend((oldest..=newest).rev().map(|it| history.get_action_name(it).to_string()));
+    }
+    json!({"dirty": true, "newest_actions": names})
 }
 
 fn tab_bar() -> Option<Gd<TabBar>> {
@@ -60,4 +134,19 @@ fn tab_bar() -> Option<Gd<TabBar>> {
     let tabs = tabs.cast::<TabBar>();
     FOUND.with(|it| *it.borrow_mut() = Some(tabs.instance_id()));
     Some(tabs)
+}
+
+/// Asks once a frame until `done` has an answer, which is nearly always at once. After a few
+/// seconds it is a failure.
+pub(crate) fn settled(
+    failure: String,
+    mut done: impl FnMut(&Editor) -> Option<Map<String, Value>> + 'static,
+) -> Acted {
+    let deadline = Instant::now() + SETTLE_TIME;
+    Acted::Wait(Box::new(move |editor| {
+        if let Some(facts) = done(editor) {
+            return Some(Ok(facts));
+        }
+        (Instant::now() >= deadline).then(|| Err(ToolError::internal(failure.clone())))
+    }))
 }
