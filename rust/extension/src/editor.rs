@@ -9,6 +9,7 @@ pub(crate) mod persistence;
 pub(crate) mod properties;
 pub(crate) mod quirks;
 pub(crate) mod scene;
+pub(crate) mod scene_files;
 pub(crate) mod scene_tabs;
 pub(crate) mod scene_tree;
 pub(crate) mod snapshots;

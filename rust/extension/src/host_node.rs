@@ -22,7 +22,7 @@ use serde_json::json;
 
 use crate::app::{self, App, Glance, Shared};
 use crate::dispatch::EditorHost;
-use crate::editor::log_feed;
+use crate::editor::{log_feed, scene_files};
 use crate::main_thread::{self, Queue};
 use crate::toolsets;
 
@@ -155,6 +155,7 @@ fn start(node: &Gd<GodotMcp>, plugin: Gd<EditorPlugin>, logger: Gd<RefCounted>) 
     let url = server.url().to_owned();
     let announcer = server.announcer();
     shared.gate.on_change(move || announcer.tools_changed());
+    scene_files::watch(&plugin);
     let app = App::new(shared, toolsets::runners(), node.instance_id(), Some(plugin), logger);
     app.set_server(server, discovery);
     app::install(app);

@@ -1,6 +1,6 @@
 //! What the endpoint adds to a call: latency of warm calls and throughput, both eras.
 //!
-//! `cargo run --release -p godot-mcp-server --example latency`
+//! `cargo run --release -p godot-mcp-server --example latency [part of a row's name]`
 //!
 //! The client is a few lines on a socket, so that what is measured is the server.
 
@@ -79,11 +79,13 @@ struct Client {
 }
 
 impl Client {
+    /// Without a body it asks for `/health`, which costs the connection and nothing else.
     fn new(port: u16, headers: &str, body: &str) -> Self {
+        let line = if body.is_empty() { "GET /health" } else { "POST /mcp" };
         let stream = TcpStream::connect(("127.0.0.1", port)).expect("the server listens");
         stream.set_nodelay(true).expect("a TCP stream");
         let request = format!(
-            "POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n\
+            "{line} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n\
              Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n\
              {headers}Content-Length: {}\r\n\r\n{body}",
             body.len()
@@ -140,6 +142,10 @@ fn percentile(sorted: &[Duration], percent: usize) -> Duration {
 
 /// `body` makes the request of a connection: within a session, ids in flight must differ.
 fn measure(name: &str, port: u16, headers: &str, body: impl Fn(usize) -> String) {
+    let wanted = std::env::args().nth(1);
+    if wanted.is_some_and(|it| !name.contains(&it)) {
+        return;
+    }
     let mut client = Client::new(port, headers, &body(0));
     for _ in 0..WARM_UP {
         client.call();
@@ -208,6 +214,7 @@ fn main() {
     let server = Server::start(Arc::new(Trivial::new()), options).expect("a free port");
     let port = server.port();
 
+    measure("health, for comparison", port, "", |_| String::new());
     let arguments = json!({"name": "tool_30", "arguments": {"node": "Player/Sprite"}});
     let (headers, body) = modern("tools/call", arguments.clone());
     measure("2026-07-28 tools/call", port, &headers, |_| body.clone());

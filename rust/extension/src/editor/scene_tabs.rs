@@ -1,10 +1,21 @@
 //! The tabs of open scenes, and whether one has unsaved changes.
 
 use std::cell::RefCell;
+use std::time::{Duration, Instant};
 
 use godot::classes::notify::NodeNotification;
 use godot::classes::{EditorInterface, Node, TabBar};
 use godot::obj::{Gd, InstanceId, Singleton};
+use godot_mcp_core::{ToolError, suggest};
+use serde_json::{Map, Value, json};
+
+use super::Editor;
+use super::edit::Acted;
+
+/// Actions that a preview names before they are lost.
+const MAX_ACTIONS: i32 = 10;
+/// Longest time until the editor shows what it was told to.
+const SETTLE_TIME: Duration = Duration::from_secs(5);
 
 /// One open scene.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,13 +54,71 @@ pub(crate) fn open_scenes() -> Vec<OpenScene> {
 fn titles(wanted: usize) -> Vec<String> {
     let Some((mut holder, tabs)) = scene_tabs() else { return Vec::new() };
     holder.notify(NodeNotification::TRANSLATION_CHANGED);
-    let all = 0..tabs.get_tab_count();
-    let title = |index: i32| tabs.get_tab_title(index).to_string();
-    if usize::try_from(tabs.get_tab_count()) == Ok(wanted) {
-        return all.map(title).collect();
+    tabs_with_scene(&tabs, wanted).into_iter().map(|it| tabs.get_tab_title(it).to_string()).collect()
+}
+
+/// Indices of the tabs that have a scene. One without a root is left out of the engine's list of
+/// roots, and has no icon.
+fn tabs_with_scene(tabs: &Gd<TabBar>, wanted: usize) -> Vec<i32> {
+    let all: Vec<i32> = (0..tabs.get_tab_count()).collect();
+    if all.len() == wanted {
+        return all;
     }
-    // A tab without a root is left out of the engine's list of roots, and has no icon.
-    all.filter(|it| tabs.get_tab_icon(*it).is_some()).map(title).collect()
+    all.into_iter().filter(|&it| tabs.get_tab_icon(it).is_some()).collect()
+}
+
+/// Makes a scene's tab the current one. False when it has no tab.
+pub(crate) fn switch_to(root: &Gd<Node>) -> bool {
+    let editor = EditorInterface::singleton();
+    if editor.get_edited_scene_root().as_ref() == Some(root) {
+        return true;
+    }
+    let roots = editor.get_open_scene_roots();
+    let Some(index) = roots.iter_shared().position(|it| it == *root) else { return false };
+    let Some((_, mut tabs)) = scene_tabs() else { return false };
+    let Some(&tab) = tabs_with_scene(&tabs, roots.len()).get(index) else { return false };
+    tabs.set_current_tab(tab);
+    EditorInterface::singleton().get_edited_scene_root().as_ref() == Some(root)
+}
+
+/// The root of the open scene with this file.
+pub(crate) fn root_of(path: &str) -> Option<Gd<Node>> {
+    let roots = EditorInterface::singleton().get_open_scene_roots();
+    roots.iter_shared().find(|it| it.get_scene_file_path().to_string() == path)
+}
+
+/// As `root_of`; refuses a scene that is not open, with those that are.
+pub(crate) fn open_root(path: &str) -> Result<Gd<Node>, ToolError> {
+    root_of(path).ok_or_else(|| {
+        let open: Vec<String> = open_scenes().into_iter().map(|it| it.path).filter(|it| !it.is_empty()).collect();
+        let near = suggest::near(path, open.iter().map(String::as_str), 5);
+        let error = ToolError::not_found(format!("\"{path}\" is not open")).required("scene_path");
+        if near.is_empty() { error.hint("`list_open_scenes` names the open scenes") } else { error.suggest(near) }
+    })
+}
+
+/// Whether a scene has unsaved changes.
+pub(crate) fn is_dirty(root: &Gd<Node>) -> bool {
+    let roots = EditorInterface::singleton().get_open_scene_roots();
+    let index = roots.iter_shared().position(|it| it == *root);
+    index.and_then(|it| open_scenes().get(it).map(|it| it.dirty)).unwrap_or(false)
+}
+
+/// What closing or reloading a scene would lose: its newest actions, newest first. The engine does
+/// not tell which of them are older than the last save.
+pub(crate) fn unsaved_changes(root: &Gd<Node>) -> Value {
+    if !is_dirty(root) {
+        return json!({"dirty": false});
+    }
+    let mut names = Vec::new();
+    if let Some(manager) = EditorInterface::singleton().get_editor_undo_redo()
+        && let Some(mut history) = manager.get_history_undo_redo(manager.get_object_history_id(root))
+    {
+        let newest = history.get_current_action();
+        let oldest = (newest - MAX_ACTIONS + 1).max(0);
+        names.extend((oldest..=newest).rev().map(|it| history.get_action_name(it).to_string()));
+    }
+    json!({"dirty": true, "newest_actions": names})
 }
 
 /// The editor's own `EditorSceneTabs`, which keeps the titles, and the bar that shows them.
@@ -70,4 +139,19 @@ fn scene_tabs() -> Option<(Gd<Node>, Gd<TabBar>)> {
     let tabs = tabs.try_cast::<TabBar>().ok()?;
     FOUND.with(|it| *it.borrow_mut() = Some((holder.instance_id(), tabs.instance_id())));
     Some((holder, tabs))
+}
+
+/// Asks once a frame until `done` has an answer, which is nearly always at once. After a few
+/// seconds it is a failure.
+pub(crate) fn settled(
+    failure: String,
+    mut done: impl FnMut(&Editor) -> Option<Map<String, Value>> + 'static,
+) -> Acted {
+    let deadline = Instant::now() + SETTLE_TIME;
+    Acted::Wait(Box::new(move |editor| {
+        if let Some(facts) = done(editor) {
+            return Some(Ok(facts));
+        }
+        (Instant::now() >= deadline).then(|| Err(ToolError::internal(failure.clone())))
+    }))
 }

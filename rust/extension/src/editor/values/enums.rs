@@ -3,6 +3,10 @@
 //! Members are named by their value, by the name in the property's hint ("Right", any case, spaces
 //! and underscores alike) or by the name of a constant (`HORIZONTAL_ALIGNMENT_RIGHT`).
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use godot::builtin::{Corner, Side, VariantType};
 use godot::classes::{ClassDb, ProjectSettings};
 use godot::global;
@@ -287,19 +291,33 @@ fn default_of(slot: &Slot, context: &Context) -> Variant {
     ClassDb::singleton().class_get_property_default_value(&object.get_class().to_string(), &slot.name)
 }
 
+thread_local! {
+    /// Constants by class and property. The classes of the engine do not change.
+    static CONSTANTS: RefCell<HashMap<(String, String), Rc<[Member]>>> = RefCell::default();
+}
+
 /// The constants of the enum that a property of the engine has, by the type that its getter returns.
-///
-/// Only asked when nothing nearer names the value: it lists the methods of the class.
-fn constants_of_property(slot: &Slot, context: &Context) -> Vec<Member> {
-    let Some(object) = &context.object else { return Vec::new() };
+fn constants_of_property(slot: &Slot, context: &Context) -> Rc<[Member]> {
+    let Some(object) = &context.object else { return Rc::new([]) };
     let class = object.get_class().to_string();
-    let mut db = ClassDb::singleton();
-    let getter = db.class_get_property_getter(&class, &slot.name);
+    let getter = ClassDb::singleton().class_get_property_getter(&class, &slot.name);
     if getter.is_empty() {
-        return Vec::new();
+        return Rc::new([]);
     }
+    let key = (class, slot.name.clone());
+    if let Some(found) = CONSTANTS.with_borrow(|it| it.get(&key).cloned()) {
+        return found;
+    }
+    let constants: Rc<[Member]> = constants_of_getter(&key.0, &getter).into();
+    CONSTANTS.with_borrow_mut(|it| it.insert(key, constants.clone()));
+    constants
+}
+
+/// Slow, tens of milliseconds: there is no way to ask for one method, only for all of a class.
+fn constants_of_getter(class: &str, getter: &StringName) -> Vec<Member> {
+    let db = ClassDb::singleton();
     let getter = getter.to_variant();
-    let methods = db.class_get_method_list(&class);
+    let methods = db.class_get_method_list(class);
     let returned = methods
         .iter_shared()
         .find(|it| it.get("name").is_some_and(|name| name.stringify() == getter.stringify()))

@@ -1,11 +1,27 @@
 //! What is declared about a target: a property, an argument, an element of a container.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use godot::builtin::VariantType;
+use godot::classes::ClassDb;
 use godot::register::info::{PropertyHint, PropertyUsageFlags};
-use godot::obj::{EngineBitfield as _, EngineEnum as _};
+use godot::obj::{EngineBitfield as _, EngineEnum as _, Singleton as _};
 use godot::prelude::*;
 
-use super::{classes, kinds};
+use super::{classes, kinds, structs};
+
+thread_local! {
+    /// Properties by class of the engine, as the classes declare them; those do not change.
+    static DECLARED: RefCell<HashMap<String, HashMap<String, Slot>>> = RefCell::default();
+}
+
+/// Properties of a control that become read-only inside a container.
+fn set_by_container(property: &str) -> bool {
+    ["anchor", "offset", "position", "size", "rotation", "scale", "pivot", "global_", "layout"]
+        .iter()
+        .any(|it| property.starts_with(it))
+}
 
 /// The declared type of a target.
 #[derive(Clone, Debug)]
@@ -29,23 +45,69 @@ impl Slot {
 
     /// The slot of a property, `None` when the object has no such property.
     ///
-    /// The list is fetched anew: a script, a sibling property or `_validate_property` may have
-    /// changed it. Use [`Slot::all`] to look up several.
+    /// The list is fetched anew, which takes the engine a millisecond: a script, a sibling property
+    /// or `_validate_property` may have changed it. Use [`Slot::all`] to look up several. Only what
+    /// the instance has no say in comes from [`Slot::declared`].
     pub(crate) fn of(object: &Gd<Object>, property: &str) -> Option<Self> {
+        let by_container = set_by_container(property) && object.is_class("Control");
+        if !by_container
+            && let Some(slot) = Self::declared(&object.get_class().to_string(), property)
+            && slot.is_plain()
+        {
+            return Some(slot);
+        }
         let keys = Keys::default();
         let wanted = GString::from(property).to_variant();
         let list = object.get_property_list();
         let info = list.iter_shared().find(|it| {
             it.get(&keys.name).is_some_and(|name| name == wanted) && keys.is_property(it)
         })?;
-        Some(keys.slot(&info))
+        Some(keys.slot(&info).of_object(object))
     }
 
     /// The slots of all properties, without headings such as categories and groups.
     pub(crate) fn all(object: &Gd<Object>) -> Vec<Self> {
         let keys = Keys::default();
         let list = object.get_property_list();
-        list.iter_shared().filter(|it| keys.is_property(it)).map(|it| keys.slot(&it)).collect()
+        let infos = list.iter_shared().filter(|it| keys.is_property(it));
+        infos.map(|it| keys.slot(&it).of_object(object)).collect()
+    }
+
+    /// The slot of a property as an engine class declares it: fast, and also without an object.
+    ///
+    /// An instance may restrict it further: the list of an enum, whether it is read-only or shown.
+    pub(crate) fn declared(class: &str, property: &str) -> Option<Self> {
+        DECLARED.with_borrow_mut(|classes| {
+            if let Some(slots) = classes.get(class) {
+                return slots.get(property).cloned();
+            }
+            let keys = Keys::default();
+            let list = ClassDb::singleton().class_get_property_list(class);
+            let infos = list.iter_shared().filter(|it| keys.is_property(it));
+            let slots = infos.map(|it| keys.slot(&it)).map(|it| (it.name.clone(), it));
+            let slots: HashMap<_, _> = slots.collect();
+            let slot = slots.get(property).cloned();
+            classes.insert(class.to_owned(), slots);
+            slot
+        })
+    }
+
+    /// Whether hints mean nothing for values of this type.
+    fn is_plain(&self) -> bool {
+        matches!(self.kind, VariantType::BOOL | VariantType::FLOAT)
+            || structs::components(self.kind).is_some()
+    }
+
+    /// Marks a float of a script, which a placeholder instance does not.
+    fn of_object(mut self, object: &Gd<Object>) -> Self {
+        if self.kind == VariantType::FLOAT
+            && !self.name.contains('/')
+            && object.get_script().is_some()
+            && !classes::has_native_property(&object.get_class().to_string(), &self.name)
+        {
+            self.usage = self.usage | PropertyUsageFlags::SCRIPT_VARIABLE;
+        }
+        self
     }
 
     /// A target that takes any value.
@@ -111,7 +173,9 @@ impl Slot {
     ///
     /// Most float properties of the engine are single; those of scripts are double.
     pub(super) fn is_engine_float(&self) -> bool {
-        self.kind == VariantType::FLOAT && !self.usage.is_set(PropertyUsageFlags::SCRIPT_VARIABLE)
+        self.kind == VariantType::FLOAT
+            && !self.usage.is_set(PropertyUsageFlags::SCRIPT_VARIABLE)
+            && !self.name.starts_with("metadata/")
     }
 }
 

@@ -167,11 +167,12 @@ fn color_by_text(text: &str) -> Option<[f64; 4]> {
     if let Some(digits) = text.strip_prefix('#') {
         return color_by_digits(digits);
     }
-    let plain = |name: &str| {
-        name.chars().filter(|it| !matches!(it, '_' | ' ' | '-')).collect::<String>().to_ascii_uppercase()
-    };
-    let wanted = plain(text);
-    let (_, color) = Color::ALL_GODOT_COLORS.iter().find(|(name, _)| plain(name) == wanted)?;
+    fn plain(name: &str) -> impl Iterator<Item = u8> {
+        let letters = name.bytes().filter(|it| !matches!(it, b'_' | b' ' | b'-'));
+        letters.map(|it| it.to_ascii_uppercase())
+    }
+    let mut colors = Color::ALL_GODOT_COLORS.iter();
+    let (_, color) = colors.find(|(name, _)| plain(name).eq(plain(text)))?;
     Some([color.r, color.g, color.b, color.a].map(f64::from))
 }
 
