@@ -44,9 +44,11 @@ impl Client {
                 preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             },
         };
-        let transport = StreamableHttpClientTransport::from_config(config);
         let service = runtime
-            .block_on(serve_client_with_lifecycle((), transport, lifecycle))
+            .block_on(async {
+                let transport = StreamableHttpClientTransport::from_config(config);
+                serve_client_with_lifecycle((), transport, lifecycle).await
+            })
             .expect("the client connects");
         Self { runtime, service }
     }

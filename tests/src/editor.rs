@@ -104,6 +104,12 @@ impl Launch {
         Editor::start(self)
     }
 
+    /// With the plugin enabled but not able to serve.
+    pub fn start_bare_with_addon(mut self) -> Editor {
+        self.wait_for_server = false;
+        self.start_bare()
+    }
+
     /// Without the plugin: returns once the editor has loaded and the harness answers.
     pub fn start_bare(self) -> Editor {
         let editor = Editor::start(self);

@@ -24,6 +24,8 @@ if root != null:
 	histories["scene"] = manager.get_history_undo_redo(manager.get_object_history_id(root)).get_version()
 histories["global"] = manager.get_history_undo_redo(0).get_version()
 var tabs: Array = EditorInterface.get_base_control().find_children("*", "EditorSceneTabs", true, false)
+# Titles lag behind; told of a new language, the tabs make them anew.
+tabs[0].notification(Node.NOTIFICATION_TRANSLATION_CHANGED)
 var titles: Array[String] = []
 for bar: TabBar in tabs[0].find_children("*", "TabBar", true, false):
 	for index in bar.tab_count:

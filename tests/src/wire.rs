@@ -37,6 +37,14 @@ impl Wire {
         serde_json::from_slice(&response.body).expect("JSON")
     }
 
+    /// As `call_bytes`; none when the server closes the connection instead.
+    pub fn try_call(&mut self, name: &str, args: &Value) -> Option<Response> {
+        let params = json!({"name": name, "arguments": args});
+        let (body, headers) = self.request("tools/call", params, Some(name));
+        let length = body.len();
+        self.raw(format!("POST /mcp HTTP/1.1\r\n{headers}Content-Length: {length}\r\n\r\n{body}").as_bytes())
+    }
+
     pub fn call_bytes(&mut self, name: &str, args: &Value) -> Response {
         let params = json!({"name": name, "arguments": args});
         let (body, headers) = self.request("tools/call", params, Some(name));

@@ -299,7 +299,13 @@ impl Edit {
         if self.is_empty() {
             fields.insert("no_change".into(), json!(true));
         }
-        persistence::fields(&self.verdicts, &mut fields);
+        match &self.scope {
+            // Editor state is not saved with any file; a tool that saves says so by its verdict.
+            Scope::EditorState(_) if self.verdicts.is_empty() => {
+                fields.insert("persisted".into(), Value::Null);
+            }
+            _ => persistence::fields(&self.verdicts, &mut fields),
+        }
         match spec.undo {
             UndoKind::EditorState(how) => {
                 fields.insert("undoable".into(), json!(false));

@@ -1,0 +1,202 @@
+//! 20,000 random calls over all tools, valid and invalid: no crash, no engine error, and undoing
+//! everything gives the original bytes. `SEED=n` repeats a run, `CALLS=n` makes it shorter.
+
+use godot_mcp_core::registry::Registry;
+use godot_mcp_core::{SafetyClass, ToolSpec, UndoKind};
+use godot_mcp_tests::editor::Launch;
+use godot_mcp_tests::wire::Wire;
+use serde_json::{Map, Value, json};
+
+const SCENE: &str = "res://probes/main.tscn";
+const CALLS: usize = 20_000;
+/// They start processes or ask the network: tested by themselves.
+const LEFT_OUT: &[&str] = &["godot_debug_workflow", "check_for_updates", "disable_toolset", "discover_tools"];
+
+/// A small generator of our own, so that a seed means the same on every machine.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % count as u64).expect("below a usize")
+    }
+
+    fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len())]
+    }
+
+    fn chance(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+}
+
+const NODES: &[&str] = &[
+    ".", "Player", "Player/Sprite", "Player/Remote", "Title", "Bar", "Sub", "Sub/Inner", "Timer", "Animations",
+    "A", "B", "A/B", "Node", "Main", "/root/Main/Player", "%Player", "", "..", "/", "../..", "Nobody", "Player/",
+];
+const CLASSES: &[&str] = &[
+    "Node2D", "Sprite2D", "Label", "Timer", "Node", "AnimationPlayer", "CharacterBody2D", "Node3D", "Sprite2d",
+    "Foo", "Resource", "Viewport", "CanvasItem", "Window", "GPUParticles2D", "TileMapLayer", "Tree",
+];
+const PROPERTIES: &[&str] = &[
+    "position", "visible", "modulate", "text", "texture", "rotation_degrees", "scale", "name", "script", "owner",
+    "z_index", "target", "points", "mixed", "anything", "value", "wait_time", "horizontal_alignment", "material",
+    "process_mode", "nonsense", "", "unique_name_in_owner", "global_position", "transform", "stubborn",
+];
+const FILES: &[&str] = &[
+    "res://probes/main.tscn", "res://probes/sub.tscn", "res://probes/link.gd", "res://probes/main.gd",
+    "res://probes/icon.png", "res://missing.tscn", "res://../x", "/etc/passwd", "res://new/a.tscn", "res://made.tscn",
+    "", "user://x", "res://probes/", "res://.godot/x.cfg", "uid://abc",
+];
+const NAMES: &[&str] = &["A", "B", "Player", "Enemy", "a/b", "", "x\ny", "Ünicode", "%x", "enemies", "actors"];
+const SIGNALS: &[&str] = &["timeout", "ready", "visibility_changed", "nonsense", "tree_entered"];
+const METHODS: &[&str] = &["hide", "show", "queue_redraw", "nonsense", "set_process"];
+
+fn value(random: &mut Random, depth: usize) -> Value {
+    let text = ["red", "#ff8000", "Vector2(1, 2)", "", "banana", "res://probes/icon.png", "../Sprite", "Player", "007"];
+    match random.below(if depth > 2 { 6 } else { 11 }) {
+        0 => Value::Null,
+        1 => json!(random.chance(50)),
+        2 => json!(random.below(200) as i64 - 100),
+        3 => json!(random.below(1_000) as f64 / 8.0),
+        4 => json!(random.pick(&text)),
+        5 => json!(9_223_372_036_854_775_807_i64),
+        6 => json!({"x": random.below(9), "y": random.below(9)}),
+        7 => Value::Array((0..random.below(5)).map(|_| value(random, depth + 1)).collect()),
+        8 => json!({"type": random.pick(&["Vector2", "Color", "NodePath", "NewResource", "float", "Dictionary"]), "value": "nan", "class": "Gradient"}),
+        9 => json!({"r": 1, "g": 0.5, "b": 0}),
+        _ => json!({"a": value(random, depth + 1), "b": value(random, depth + 1)}),
+    }
+}
+
+fn argument(random: &mut Random, name: &str, schema: &Value) -> Value {
+    if random.chance(4) {
+        return value(random, 0);
+    }
+    if let Some(options) = schema["enum"].as_array() {
+        return random.pick(options).clone();
+    }
+    let text: &[&str] = match name {
+        _ if name.contains("node_path") || name.ends_with("parent_path") => NODES,
+        "source_path" | "target_path" | "root_path" => NODES,
+        _ if name.ends_with("_type") || name == "class_name" || name == "class_filter" => CLASSES,
+        _ if name.contains("propert") => PROPERTIES,
+        _ if schema["format"].as_str().is_some_and(|it| it.ends_with("-path")) => FILES,
+        "signal_name" => SIGNALS,
+        "method_name" => METHODS,
+        "category" => &["scene_edit", "inspection", "author", "nonsense"],
+        "uri" => &["godot://scene/tree", "godot://project/info", "godot://nonsense", "godot://scene/res://../x"],
+        "undo_token" => &["u1", "u2", "u9999", ""],
+        _ => NAMES,
+    };
+    match schema["type"].as_str() {
+        Some("boolean") => json!(random.chance(50)),
+        Some("integer") => json!(random.below(12) as i64 - 2),
+        Some("number") => json!(random.below(100) as f64 / 4.0),
+        Some("string") => json!(random.pick(text)),
+        Some("array") => Value::Array(
+            (0..random.below(4)).map(|_| argument(random, name, &schema["items"])).collect(),
+        ),
+        Some("object") => match schema["properties"].as_object() {
+            Some(fields) => fields.iter().map(|(name, schema)| (name.clone(), argument(random, name, schema))).collect(),
+            None => json!({*random.pick(PROPERTIES): value(random, 1)}),
+        },
+        _ => value(random, 0),
+    }
+}
+
+fn arguments(random: &mut Random, spec: &ToolSpec) -> Value {
+    let required: Vec<&str> = spec
+        .input_schema
+        .get("required")
+        .and_then(Value::as_array)
+        .map(|it| it.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    let mut args = Map::new();
+    for (name, schema) in spec.input_schema["properties"].as_object().into_iter().flatten() {
+        let wanted = if required.contains(&name.as_str()) { 97 } else { 25 };
+        let wanted = match name.as_str() {
+            "dry_run" => 15,
+            "expected_scene" => 3,
+            "confirm" => 90,
+            "timeout_ms" => 0,
+            _ => wanted,
+        };
+        if random.chance(wanted) {
+            let argument = if name == "confirm" { json!(true) } else { argument(random, name, schema) };
+            args.insert(name.clone(), argument);
+        }
+    }
+    Value::Object(args)
+}
+
+#[test]
+fn random_calls_do_no_harm() {
+    let registry = Registry::new(godot_mcp_extension::builtin_specs());
+    let specs: Vec<&ToolSpec> = registry.tools().map(|it| &**it).filter(|it| !LEFT_OUT.contains(&it.name.as_str())).collect();
+    let env = |name: &str| std::env::var(name).ok().and_then(|it| it.parse::<u64>().ok());
+    let seed = env("SEED").unwrap_or(20_261_130);
+    let calls = env("CALLS").and_then(|it| usize::try_from(it).ok()).unwrap_or(CALLS);
+    println!("SEED={seed} CALLS={calls}");
+    let mut random = Random(seed | 1);
+
+    let mut editor = Launch::fixture("plain").start();
+    let mut wire = Wire::connect(&editor.url, &editor.token);
+    wire.call("open_scene", &json!({"scene_path": SCENE}));
+    wire.call("save_scene", &json!({}));
+    let file = editor.project.join("probes/main.tscn");
+    let original = std::fs::read_to_string(&file).expect("the scene");
+
+    // First what can be undone, in one scene; then everything.
+    let undoable: Vec<&ToolSpec> = specs
+        .iter()
+        .copied()
+        .filter(|it| it.class == SafetyClass::ReadOnly || it.undo == UndoKind::Action)
+        .filter(|it| !["create_scene", "create_inherited_scene"].contains(&it.name.as_str()))
+        .collect();
+    let mut recent: Vec<String> = Vec::new();
+    let mut applied = 0;
+    for round in 0..calls {
+        let first_part = round < calls * 6 / 10;
+        if round == calls * 6 / 10 {
+            undo_everything(&mut wire);
+            wire.call("save_scene", &json!({}));
+            let now = std::fs::read_to_string(&file).expect("the scene");
+            let diff = similar::TextDiff::from_lines(&original, &now);
+            assert_eq!(original, now, "undoing {applied} edits:\n{}\n{}", diff.unified_diff(), recent.join("\n"));
+        }
+        let spec = random.pick(if first_part { &undoable } else { &specs });
+        let args = arguments(&mut random, spec);
+        recent.push(format!("{round}: {} {args}", spec.name));
+        if recent.len() > 40 {
+            recent.remove(0);
+        }
+        let Some(response) = wire.try_call(&spec.name, &args) else {
+            assert!(editor.alive(), "the editor ended; the last calls:\n{}", recent.join("\n"));
+            panic!("the connection ended; the last calls:\n{}", recent.join("\n"));
+        };
+        let answer: Value = serde_json::from_slice(&response.body).expect("JSON");
+        let content = &answer["result"]["structuredContent"];
+        assert!(content["error"] != "INTERNAL", "{} {args}: {content}", spec.name);
+        applied += usize::from(content["applied"] == true && spec.undo == UndoKind::Action);
+        if round % 500 == 499 {
+            let errors = editor.log_errors();
+            assert!(errors.is_empty(), "{}\nthe last calls:\n{}", errors.join("\n"), recent.join("\n"));
+        }
+    }
+    println!("{calls} calls, {applied} edits applied");
+    editor.quit();
+}
+
+fn undo_everything(wire: &mut Wire) {
+    loop {
+        let answer = wire.call("godot_undo", &json!({"count": 100}));
+        let content = &answer["result"]["structuredContent"];
+        assert!(answer["result"]["isError"] != true, "{content}");
+        if content["undone"].as_u64().unwrap_or(0) < 100 {
+            return;
+        }
+    }
+}
