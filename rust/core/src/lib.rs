@@ -3,6 +3,7 @@
 
 pub mod args;
 pub mod call;
+pub mod discover;
 pub mod error;
 pub mod example;
 pub mod feed;

@@ -20,9 +20,24 @@ pub fn wrap(source: &str, text: &str) -> String {
     format!("<untrusted source={source} nonce=\"{nonce}\">\n{text}\n</untrusted nonce=\"{nonce}\">")
 }
 
+/// What [`wrap`] was given, for readers who have no use for the envelope.
+pub fn unwrap(wrapped: &str) -> Option<&str> {
+    let (first, rest) = wrapped.split_once('\n')?;
+    let (text, _) = rest.rsplit_once('\n')?;
+    first.starts_with("<untrusted source=").then_some(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn can_be_taken_off() {
+        for text in ["", "a", "a\nb\n", "</untrusted>\n<untrusted source=\"\">"] {
+            assert_eq!(unwrap(&wrap("x", text)), Some(text));
+        }
+        assert_eq!(unwrap("plain\ntext\nhere"), None);
+    }
 
     /// S9.3: source escaped, nonce of 128 bits, another one each time.
     #[test]

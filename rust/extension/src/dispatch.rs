@@ -6,14 +6,16 @@ use std::time::Instant;
 use godot_mcp_core::call::{AnswerFuture, ResourceInfo};
 use godot_mcp_core::gate::{Admitted, Decision};
 use godot_mcp_core::spec::ToolSpec;
+use godot_mcp_core::untrusted;
 use godot_mcp_core::{Answer, Code, Host, Reply, Site, ToolCall, ToolError};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
 use crate::app::{App, Shared};
 use crate::editor::Editor;
 use crate::editor::edit;
 use crate::main_thread::Job;
+use crate::resources;
 use crate::tool::{Outcome, Runner};
 use crate::toolsets;
 
@@ -70,7 +72,7 @@ impl Host for EditorHost {
     }
 
     fn resources(&self) -> Vec<ResourceInfo> {
-        Vec::new()
+        resources::all()
     }
 
     fn read_resource(
@@ -83,8 +85,13 @@ impl Host for EditorHost {
         Box::pin(async move {
             match answer.await? {
                 Reply::Json(value) => {
-                    let text = value["result"].as_str().unwrap_or_default().to_owned();
-                    Ok(("application/json".to_owned(), text))
+                    let mime_type = value["mime_type"].as_str().unwrap_or(resources::JSON);
+                    let text = value["result"].as_str().unwrap_or_default();
+                    let text = match mime_type {
+                        resources::JSON => text.to_owned(),
+                        _ => plain_text(text),
+                    };
+                    Ok((mime_type.to_owned(), text))
                 }
                 Reply::Text(text) => Ok(("text/plain".to_owned(), text)),
                 Reply::Image { .. } => Err(ToolError::internal("a resource is text")),
@@ -95,6 +102,13 @@ impl Host for EditorHost {
     fn clients_changed(&self, clients: Vec<String>) {
         *self.0.clients.lock() = clients;
     }
+}
+
+/// The text of a file as a resource has it: without the envelope that the tool puts round it.
+fn plain_text(result: &str) -> String {
+    let value: Value = serde_json::from_str(result).unwrap_or_default();
+    let text = value["text"].as_str().unwrap_or_default();
+    untrusted::unwrap(text).unwrap_or(text).to_owned()
 }
 
 fn run_offline(shared: &Shared, admitted: Admitted) -> Answer {

@@ -8,6 +8,7 @@ pub(crate) mod log_feed;
 pub(crate) mod persistence;
 pub(crate) mod properties;
 pub(crate) mod quirks;
+pub(crate) mod resource_text;
 pub(crate) mod scene;
 pub(crate) mod scene_files;
 pub(crate) mod scene_tabs;

@@ -9,6 +9,7 @@ mod dispatch;
 mod editor;
 mod host_node;
 mod main_thread;
+mod resources;
 mod tool;
 mod tool_prelude;
 mod toolsets;

@@ -26,7 +26,7 @@ use crate::host_node::drain_log;
 use crate::tool::Outcome;
 
 /// Calls that may wait; one more is answered `BUSY`.
-const CAPACITY: usize = 256;
+pub(crate) const CAPACITY: usize = 256;
 /// Time for jobs in one frame, so the editor stays fluid. One long job may exceed it.
 const BUDGET: Duration = Duration::from_millis(4);
 const HEADLESS_BUDGET: Duration = Duration::from_millis(12);

@@ -41,3 +41,8 @@ pub use clients::ClientInfo;
 pub use options::{PortChoice, ServerOptions};
 pub use server::{Announcer, Server, StartError};
 pub use token::load_or_create_token;
+
+/// Versions of the protocol that clients may speak, oldest first.
+pub fn protocol_versions() -> Vec<String> {
+    rmcp::model::ProtocolVersion::KNOWN_VERSIONS.iter().map(ToString::to_string).collect()
+}

@@ -276,7 +276,7 @@ pub(crate) fn check_token(editor: &Editor, token: &str) -> Result<(), ToolError>
     if let Some(newer) = recorded.maybe_newer(&list) {
         let name = next_name(newer, Direction::Undo).unwrap_or_default();
         return Err(changed(format!(
-            "\"{}\" is the newest action of its own history, but \"{name}\" of the {} history came later",
+            "\"{}\" is the newest action of its own history, and \"{name}\" of the {} history may be newer",
             recorded.name, newer.label
         )));
     }

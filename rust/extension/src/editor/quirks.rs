@@ -1,5 +1,7 @@
 //! Deviations of the engine that the code works round, each with versions and reason.
 
+use godot::classes::Engine;
+use godot::obj::Singleton;
 use godot_mcp_core::feed::Entry;
 
 /// Engine messages that are known to be harmless, by function and file. Nothing else is let
@@ -13,4 +15,20 @@ pub(crate) fn is_harmless(entry: &Entry) -> bool {
     HARMLESS.iter().any(|(function, file)| {
         entry.function.ends_with(function) && entry.file.ends_with(file)
     })
+}
+
+/// Runs `work` without the engine printing errors, for questions whose "no" is no error here.
+/// Other threads are silenced too, so it must be short.
+pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
+    /// Also after a panic, which the dispatcher survives.
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            Engine::singleton().set_print_error_messages(self.0);
+        }
+    }
+    let mut engine = Engine::singleton();
+    let _restore = Restore(engine.is_printing_error_messages());
+    engine.set_print_error_messages(false);
+    work()
 }

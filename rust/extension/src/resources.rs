@@ -1,0 +1,125 @@
+//! The `godot://` resources: what there is, and how it is read.
+
+use godot_mcp_core::call::ResourceInfo;
+use godot_mcp_core::paths::Access;
+use godot_mcp_core::{Code, ToolError};
+
+use crate::editor::{Editor, resource_text};
+
+pub(crate) const JSON: &str = "application/json";
+
+/// Larger files are refused: a model can do nothing with them as a whole.
+const MAX_FILE: u64 = 256 << 10;
+
+/// Resources and templates, in the order in which clients see them.
+pub(crate) fn all() -> Vec<ResourceInfo> {
+    let plain = |uri: &str, name: &str, description: &str| ResourceInfo {
+        uri: uri.to_owned(),
+        name: name.to_owned(),
+        description: description.to_owned(),
+        mime_type: JSON.to_owned(),
+        template: false,
+    };
+    let file = |uri: &str, name: &str, description: &str, mime_type: &str| ResourceInfo {
+        mime_type: mime_type.to_owned(),
+        template: true,
+        ..plain(uri, name, description)
+    };
+    vec![
+        plain("godot://project/info", "project", "Name, version, main scene and autoloads."),
+        plain("godot://scene/current", "current scene", "File, root and dirty flag of the edited scene."),
+        plain("godot://scene/tree", "scene tree", "Nodes of the edited scene with types and scripts."),
+        plain("godot://node/selected", "selected nodes", "The nodes that are selected in the editor."),
+        file("godot://scene/{path}", "scene file", "Text of a scene, such as levels/one.tscn.", "text/plain"),
+        file("godot://script/{path}", "script file", "Text of a script, such as player.gd.", "text/x-gdscript"),
+    ]
+}
+
+/// Reads one resource: MIME type and text, which for other types than JSON is not trusted.
+pub(crate) fn read(editor: &Editor, uri: &str) -> Result<(&'static str, String), ToolError> {
+    let json = match uri {
+        "godot://project/info" => resource_text::project(),
+        "godot://scene/current" => resource_text::scene(editor),
+        "godot://scene/tree" => resource_text::tree(editor)?,
+        "godot://node/selected" => resource_text::selected(editor),
+        _ => return read_file(editor, uri),
+    };
+    Ok((JSON, json.to_string()))
+}
+
+fn read_file(editor: &Editor, uri: &str) -> Result<(&'static str, String), ToolError> {
+    let (kinds, path): (&[(&str, &'static str)], _) = if let Some(path) = uri.strip_prefix("godot://scene/") {
+        (&[("tscn", "text/plain")], path)
+    } else if let Some(path) = uri.strip_prefix("godot://script/") {
+        (&[("gd", "text/x-gdscript"), ("cs", "text/x-csharp")], path)
+    } else {
+        return Err(unknown(uri));
+    };
+    let path = percent_decoded(path)
+        .ok_or_else(|| ToolError::invalid("uri", format!("\"{uri}\" has a broken % escape")))?;
+    let path = format!("res://{}", path.strip_prefix("res://").unwrap_or(&path));
+    let file = editor
+        .shared()
+        .gate
+        .settings()
+        .roots
+        .resolve_res(&path, Access::Read)
+        .map_err(|it| it.required("uri"))?;
+    let extension = file.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    let Some((_, mime_type)) = kinds.iter().find(|it| it.0 == extension) else {
+        let known: Vec<_> = kinds.iter().map(|it| format!("*.{}", it.0)).collect();
+        return Err(ToolError::invalid("uri", format!("\"{path}\" is not a text file of this kind"))
+            .hint(format!("it reads {}", known.join(" and "))));
+    };
+    let missing = |it: std::io::Error| match it.kind() {
+        std::io::ErrorKind::NotFound => ToolError::not_found(format!("no file \"{path}\"")).required("uri"),
+        _ => ToolError::precondition("uri", format!("cannot read \"{path}\": {it}")),
+    };
+    let size = std::fs::metadata(&file).map_err(missing)?.len();
+    if size > MAX_FILE {
+        let message = format!("\"{path}\" has {size} bytes, more than {MAX_FILE}");
+        return Err(ToolError::new(Code::ResponseTooLarge, message)
+            .hint("read it in parts with the tools of the toolset \"scripts\" or \"project\""));
+    }
+    let bytes = std::fs::read(&file).map_err(missing)?;
+    let text = String::from_utf8(bytes).map_err(|_| {
+        ToolError::new(Code::Unsupported, format!("\"{path}\" is not UTF-8 text"))
+    })?;
+    Ok((mime_type, text))
+}
+
+fn unknown(uri: &str) -> ToolError {
+    let known: Vec<_> = all().into_iter().map(|it| it.uri).collect();
+    ToolError::not_found(format!("no resource \"{uri}\""))
+        .required("uri")
+        .hint(format!("resources are: {}", known.join(", ")))
+        .suggest(known)
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digit = |it: u8| (it as char).to_digit(16);
+        let (high, low) = (digit(rest.next()?)?, digit(rest.next()?)?);
+        bytes.push(u8::try_from(high * 16 + low).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decodes_escapes() {
+        assert_eq!(percent_decoded("a%20b/%C3%BC.gd").as_deref(), Some("a b/ü.gd"));
+        for broken in ["%", "%2", "%zz", "%ff"] {
+            assert_eq!(percent_decoded(broken), None, "{broken}");
+        }
+    }
+}
