@@ -2,6 +2,7 @@
 
 pub(crate) mod edit;
 pub(crate) mod files;
+pub(crate) mod glob;
 pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod log_feed;
@@ -12,6 +13,7 @@ pub(crate) mod scene;
 pub(crate) mod scene_tabs;
 pub(crate) mod scene_tree;
 pub(crate) mod snapshots;
+pub(crate) mod spatial;
 pub(crate) mod values;
 
 use std::rc::Rc;

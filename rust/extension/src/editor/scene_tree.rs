@@ -122,8 +122,7 @@ impl Reader {
         }
     }
 
-    pub(crate) fn row(&mut self, node: &Gd<Node>) -> Row {
-        let name = node.get_name().to_string();
+    pub(crate) fn row(&mut self, node: &Gd<Node>, name: String) -> Row {
         let class = node.get_class().to_string();
         if self.lightweight {
             return Row { name, class, ..Row::default() };
@@ -184,7 +183,11 @@ fn hiding_of(class: &str) -> Hiding {
 
 /// The children of a node, without those that the engine keeps for itself.
 pub(crate) fn children(node: &Gd<Node>) -> impl Iterator<Item = Gd<Node>> {
-    let count = node.get_child_count();
+    first_children(node, node.get_child_count())
+}
+
+/// As `children`, when their number is known.
+pub(crate) fn first_children(node: &Gd<Node>, count: i32) -> impl Iterator<Item = Gd<Node>> {
     let node = (count > 0).then(|| node.clone());
     (0..count).filter_map(move |index| node.as_ref().and_then(|it| it.get_child(index)))
 }

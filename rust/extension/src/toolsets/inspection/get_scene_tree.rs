@@ -117,7 +117,7 @@ impl GetSceneTree {
             shown: 0,
             total: 0,
         };
-        page.visit(top, &path, 0);
+        page.visit(top, top.get_name().to_string(), &path, 0);
         if let Some(start) = page.start {
             return Err(ToolError::new(
                 Code::StateChanged,
@@ -169,7 +169,7 @@ impl GetSceneTree {
                 shown: 0,
                 total: 0,
             };
-            let root = nested.node(scene, top, path.clone(), 0);
+            let root = nested.node(scene, top, top.get_name().to_string(), path.clone(), 0);
             let size = serde_json::to_string(&root).map_or(0, |it| it.len());
             if size > MAX_ANSWER && !lightweight {
                 (lightweight, truncated) = (true, true);
@@ -225,7 +225,7 @@ struct Page {
 }
 
 impl Page {
-    fn visit(&mut self, node: &Gd<Node>, path: &str, depth: usize) {
+    fn visit(&mut self, node: &Gd<Node>, name: String, path: &str, depth: usize) {
         self.total += 1;
         if self.start.as_deref() == Some(path) {
             self.start = None;
@@ -237,20 +237,24 @@ impl Page {
                 self.next = Some(path.to_owned());
             } else {
                 let hidden = if cut { usize::try_from(below).unwrap_or(0) } else { 0 };
-                self.reader.row(node).line(depth, hidden, &mut self.text);
+                self.reader.row(node, name).line(depth, hidden, &mut self.text);
                 self.shown += 1;
             }
         }
         if cut || below == 0 {
             return;
         }
-        for child in scene_tree::children(node) {
-            // After the page only nodes are counted, which needs no paths.
-            let path = match self.next {
-                Some(_) => String::new(),
-                None => scene_tree::join(path, &child.get_name().to_string()),
+        for child in scene_tree::first_children(node, below) {
+            // After the page nodes are only counted, which needs no names.
+            let (name, path) = match self.next {
+                Some(_) => (String::new(), String::new()),
+                None => {
+                    let name = child.get_name().to_string();
+                    let path = scene_tree::join(path, &name);
+                    (name, path)
+                }
             };
-            self.visit(&child, &path, depth + 1);
+            self.visit(&child, name, &path, depth + 1);
         }
     }
 }
@@ -266,10 +270,17 @@ struct Nested {
 }
 
 impl Nested {
-    fn node(&mut self, scene: &Scene, node: &Gd<Node>, path: String, depth: usize) -> Value {
+    fn node(
+        &mut self,
+        scene: &Scene,
+        node: &Gd<Node>,
+        name: String,
+        path: String,
+        depth: usize,
+    ) -> Value {
         self.total += 1;
         self.shown += 1;
-        let row = self.reader.row(node);
+        let row = self.reader.row(node, name);
         let mut fields = row.fields(&path, self.lightweight);
         if let Owner::Instance(id) = row.owner
             && let Ok(owner) = Gd::<Node>::try_from_instance_id(id)
@@ -292,8 +303,9 @@ impl Nested {
                 cut += 1;
                 self.total += count(&child, self.max_depth - depth - 1);
             } else {
-                let path = scene_tree::join(&path, &child.get_name().to_string());
-                children.push(self.node(scene, &child, path, depth + 1));
+                let name = child.get_name().to_string();
+                let path = scene_tree::join(&path, &name);
+                children.push(self.node(scene, &child, name, path, depth + 1));
             }
         }
         if !children.is_empty() {
