@@ -9,6 +9,7 @@ pub(crate) mod log_feed;
 pub(crate) mod persistence;
 pub(crate) mod properties;
 pub(crate) mod quirks;
+pub(crate) mod raw_node;
 pub(crate) mod scene;
 pub(crate) mod scene_tabs;
 pub(crate) mod scene_tree;

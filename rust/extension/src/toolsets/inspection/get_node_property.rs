@@ -68,7 +68,8 @@ impl ReadTool for GetNodeProperty {
         else {
             answer["exists"] = json!(false);
             let slots = Slot::all(&object);
-            let names = slots.iter().map(|it| it.name.as_str());
+            // It may be declared and yet not be there, as a draw pass that is not in use.
+            let names = slots.iter().map(|it| it.name.as_str()).filter(|it| *it != property);
             let near = suggest::near(property, names, 5);
             if !near.is_empty() {
                 answer["suggestions"] = json!(near);

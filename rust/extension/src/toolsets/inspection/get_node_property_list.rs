@@ -52,7 +52,7 @@ impl ReadTool for GetNodePropertyList {
             .into_iter()
             .filter(|it| {
                 it.name.to_lowercase().contains(&filter)
-                    && !matches!(it.name.as_str(), "name" | "owner" | "script")
+                    && !matches!(it.name.as_str(), "name" | "owner" | "script" | "scene_file_path")
                     && !properties::is_read_only(&object, it)
             })
             .collect();
