@@ -2,6 +2,7 @@
 
 pub(crate) mod edit;
 pub(crate) mod files;
+pub(crate) mod glob;
 pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod log_feed;
@@ -9,11 +10,13 @@ pub(crate) mod persistence;
 pub(crate) mod properties;
 pub(crate) mod quirks;
 pub(crate) mod resource_text;
+pub(crate) mod raw_node;
 pub(crate) mod scene;
 pub(crate) mod scene_files;
 pub(crate) mod scene_tabs;
 pub(crate) mod scene_tree;
 pub(crate) mod snapshots;
+pub(crate) mod spatial;
 pub(crate) mod values;
 
 use std::rc::Rc;

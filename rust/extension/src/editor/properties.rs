@@ -39,7 +39,7 @@ pub(crate) fn readable(object: &Gd<Object>, property: &str) -> Result<Slot, Tool
     })
 }
 
-fn is_read_only(object: &Gd<Object>, slot: &Slot) -> bool {
+pub(crate) fn is_read_only(object: &Gd<Object>, slot: &Slot) -> bool {
     if slot.usage.is_set(PropertyUsageFlags::READ_ONLY) {
         return true;
     }

@@ -2,9 +2,11 @@
 
 use std::collections::HashMap;
 
-use godot::classes::{CanvasItem, CanvasLayer, ClassDb, Node, Node3D};
-use godot::obj::{Gd, InstanceId, Singleton};
+use godot::classes::{ClassDb, Node};
+use godot::obj::{Gd, Singleton};
 use serde_json::{Map, Value, json};
+
+use super::raw_node::{Hiding, RawNode};
 
 /// What is shown of one node.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,8 +28,8 @@ pub(crate) struct Row {
 pub(crate) enum Owner {
     #[default]
     Scene,
-    /// It comes with an instanced scene.
-    Instance(InstanceId),
+    /// It comes with an instanced scene, whose root has this key.
+    Instance(usize),
     Nobody,
 }
 
@@ -95,53 +97,37 @@ fn file_name(path: &str) -> &str {
     }
 }
 
-/// Which way a class can be hidden, if at all.
-#[derive(Clone, Copy)]
-enum Hiding {
-    Canvas,
-    Spatial,
-    Layer,
-    Never,
-}
-
 /// Reads nodes of one scene. Remembers what it learned about classes.
-pub(crate) struct Reader {
-    root: Gd<Node>,
-    root_id: InstanceId,
+pub(crate) struct Reader<'a> {
+    root: RawNode<'a>,
     lightweight: bool,
     classes: HashMap<String, Hiding>,
 }
 
-impl Reader {
-    pub(crate) fn new(root: &Gd<Node>, lightweight: bool) -> Self {
-        Self {
-            root: root.clone(),
-            root_id: root.instance_id(),
-            lightweight,
-            classes: HashMap::new(),
-        }
+impl<'a> Reader<'a> {
+    pub(crate) fn new(root: RawNode<'a>, lightweight: bool) -> Self {
+        Self { root, lightweight, classes: HashMap::new() }
     }
 
-    pub(crate) fn row(&mut self, node: &Gd<Node>) -> Row {
-        let name = node.get_name().to_string();
-        let class = node.get_class().to_string();
+    pub(crate) fn row(&mut self, node: RawNode, name: String) -> Row {
+        let class = node.class();
         if self.lightweight {
             return Row { name, class, ..Row::default() };
         }
-        let is_root = node.instance_id() == self.root_id;
-        let owner = match node.get_owner() {
+        let is_root = node.key() == self.root.key();
+        let owner = match node.owner() {
             _ if is_root => Owner::Scene,
             None => Owner::Nobody,
-            Some(owner) if owner.instance_id() == self.root_id => Owner::Scene,
-            Some(owner) => Owner::Instance(owner.instance_id()),
+            Some(owner) if owner.key() == self.root.key() => Owner::Scene,
+            Some(owner) => Owner::Instance(owner.key()),
         };
-        let file = if is_root { String::new() } else { node.get_scene_file_path().to_string() };
+        let file = if is_root { String::new() } else { node.file() };
         let instance = (!file.is_empty()).then_some(file);
         Row {
-            script: node.get_script().map(|it| it.get_path().to_string()),
-            editable: instance.is_some() && self.root.is_editable_instance(node),
-            unique: node.is_unique_name_in_owner(),
-            hidden: self.is_hidden(node, &class),
+            script: node.script(),
+            editable: instance.is_some() && self.root.is_editable(node),
+            unique: node.is_unique(),
+            hidden: node.is_hidden(self.hiding(&class)),
             name,
             class,
             instance,
@@ -149,22 +135,13 @@ impl Reader {
         }
     }
 
-    fn is_hidden(&mut self, node: &Gd<Node>, class: &str) -> bool {
-        let hiding = match self.classes.get(class) {
-            Some(known) => *known,
-            None => {
-                let hiding = hiding_of(class);
-                self.classes.insert(class.to_owned(), hiding);
-                hiding
-            }
-        };
-        let node = node.clone();
-        match hiding {
-            Hiding::Never => false,
-            Hiding::Canvas => node.try_cast::<CanvasItem>().is_ok_and(|it| !it.is_visible()),
-            Hiding::Spatial => node.try_cast::<Node3D>().is_ok_and(|it| !it.is_visible()),
-            Hiding::Layer => node.try_cast::<CanvasLayer>().is_ok_and(|it| !it.is_visible()),
+    fn hiding(&mut self, class: &str) -> Hiding {
+        if let Some(known) = self.classes.get(class) {
+            return *known;
         }
+        let hiding = hiding_of(class);
+        self.classes.insert(class.to_owned(), hiding);
+        hiding
     }
 }
 

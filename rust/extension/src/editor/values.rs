@@ -87,3 +87,18 @@ pub(crate) fn same(wanted: &Variant, found: &Variant) -> bool {
 pub(crate) fn summary(value: &Variant) -> String {
     summary::summary(value)
 }
+
+/// Whether `object` is of a class or derives from it: of the engine, of a script, or a script's path.
+pub(crate) fn is_a(object: &Gd<Object>, class: &str) -> bool {
+    classes::is_a(object, class)
+}
+
+/// Whether the engine or a script of the project declares a class.
+pub(crate) fn class_exists(class: &str) -> bool {
+    classes::is_native(class) || classes::script_class(class).is_some()
+}
+
+/// Names of the classes that scripts of the project declare.
+pub(crate) fn script_class_names() -> Vec<String> {
+    classes::script_class_names()
+}

@@ -1,7 +1,7 @@
-use godot::classes::Node;
-use godot::obj::Gd;
+use std::collections::HashMap;
 
 use crate::editor::inspect::MAX_ANSWER;
+use crate::editor::raw_node::{Methods, RawNode};
 use crate::editor::scene_tree::{self, Owner, Reader};
 use crate::tool_prelude::*;
 
@@ -89,27 +89,31 @@ impl ReadTool for GetSceneTree {
             Some(path) => scene.node(path)?,
             None => scene.root().clone(),
         };
+        let Some(methods) = Methods::find() else {
+            return Err(ToolError::internal("the engine lacks a method of nodes"));
+        };
+        // SAFETY: this is the main thread, the scene keeps both alive, and the walks below only
+        // read nodes and classes.
+        let (root, raw) =
+            unsafe { (RawNode::new(scene.root(), &methods), RawNode::new(&top, &methods)) };
         let path = scene.path_of(&top);
-        let depth = usize::try_from(self.max_depth).unwrap_or(usize::MAX);
         match self.format {
-            Format::Outline => self.outline(&scene, &top, path, depth),
-            Format::Json => self.json(&scene, &top, path, depth),
+            Format::Outline => self.outline(&scene.file(), root, raw, &path),
+            Format::Json => self.json(&scene.file(), root, raw, path),
         }
     }
 }
 
 impl GetSceneTree {
-    fn outline(
-        &self,
-        scene: &Scene,
-        top: &Gd<Node>,
-        path: String,
-        max_depth: usize,
-    ) -> Result<Outcome, ToolError> {
+    fn max_depth(&self) -> usize {
+        usize::try_from(self.max_depth).unwrap_or(usize::MAX)
+    }
+
+    fn outline(&self, file: &str, root: RawNode, top: RawNode, path: &str) -> Result<Outcome, ToolError> {
         let cursor = self.cursor.as_deref().map(Cursor::parse).transpose()?;
         let mut page = Page {
-            reader: Reader::new(scene.root(), self.lightweight),
-            max_depth,
+            reader: Reader::new(root, self.lightweight),
+            max_depth: self.max_depth(),
             max_nodes: self.max_nodes,
             start: cursor.as_ref().map(|it| it.path.clone()),
             next: None,
@@ -117,7 +121,7 @@ impl GetSceneTree {
             shown: 0,
             total: 0,
         };
-        page.visit(top, &path, 0);
+        page.visit(top, top.name(), path, 0);
         if let Some(start) = page.start {
             return Err(ToolError::new(
                 Code::StateChanged,
@@ -126,7 +130,7 @@ impl GetSceneTree {
             .required("cursor")
             .hint("the tree changed; call again without a cursor"));
         }
-        let mut text = match scene.file().as_str() {
+        let mut text = match file {
             "" => "scene (never saved)".to_owned(),
             file => format!("scene {file}"),
         };
@@ -147,50 +151,53 @@ impl GetSceneTree {
         Ok(Outcome::Done(Reply::Text(text)))
     }
 
-    fn json(
-        &self,
-        scene: &Scene,
-        top: &Gd<Node>,
-        path: String,
-        max_depth: usize,
-    ) -> Result<Outcome, ToolError> {
+    fn json(&self, file: &str, root: RawNode, top: RawNode, path: String) -> Result<Outcome, ToolError> {
         if self.cursor.is_some() {
             return Err(ToolError::invalid("cursor", "a cursor continues outlines only")
                 .hint("for JSON, give `node_path` and `max_depth`"));
         }
-        let mut lightweight = self.lightweight;
-        let mut truncated = false;
-        loop {
-            let mut nested = Nested {
-                reader: Reader::new(scene.root(), lightweight),
-                lightweight,
-                max_depth,
-                max_nodes: self.max_nodes,
-                shown: 0,
-                total: 0,
-            };
-            let root = nested.node(scene, top, path.clone(), 0);
-            let size = serde_json::to_string(&root).map_or(0, |it| it.len());
-            if size > MAX_ANSWER && !lightweight {
-                (lightweight, truncated) = (true, true);
-                continue;
-            }
-            let cut = nested.shown < nested.total;
-            let mut answer = json!({
-                "scene_path": scene.file(),
-                "nodes": nested.shown,
-                "total": nested.total,
-                "truncated": truncated || cut,
-            });
-            if truncated {
-                answer["lightweight"] = json!(true);
-            }
-            if cut {
-                answer["hint"] = json!("nodes with children_cut have more; give node_path, or raise max_nodes");
-            }
-            answer["root"] = root;
-            return Ok(answer.into());
+        let (full, mut nested) = self.nested(root, top, path.clone(), self.lightweight);
+        let too_long = !self.lightweight && full.to_string().len() > MAX_ANSWER;
+        let mut tree = full;
+        if too_long {
+            (tree, nested) = self.nested(root, top, path, true);
         }
+        let cut = nested.shown < nested.total;
+        let mut answer = json!({
+            "scene_path": file,
+            "nodes": nested.shown,
+            "total": nested.total,
+            "truncated": too_long || cut,
+        });
+        if too_long {
+            answer["lightweight"] = json!(true);
+        }
+        if cut {
+            answer["hint"] =
+                json!("nodes with children_cut have more; give node_path, or raise max_nodes");
+        }
+        answer["root"] = tree;
+        Ok(answer.into())
+    }
+
+    fn nested<'a>(
+        &self,
+        root: RawNode<'a>,
+        top: RawNode,
+        path: String,
+        lightweight: bool,
+    ) -> (Value, Nested<'a>) {
+        let mut nested = Nested {
+            reader: Reader::new(root, lightweight),
+            lightweight,
+            max_depth: self.max_depth(),
+            max_nodes: self.max_nodes,
+            instances: HashMap::new(),
+            shown: 0,
+            total: 0,
+        };
+        let tree = nested.node(top, top.name(), path, 0);
+        (tree, nested)
     }
 }
 
@@ -212,8 +219,8 @@ impl Cursor {
 }
 
 /// One page of an outline. What does not fit is counted, not shown.
-struct Page {
-    reader: Reader,
+struct Page<'a> {
+    reader: Reader<'a>,
     max_depth: usize,
     max_nodes: usize,
     /// Skipped up to this path; none once it was reached.
@@ -224,62 +231,71 @@ struct Page {
     total: usize,
 }
 
-impl Page {
-    fn visit(&mut self, node: &Gd<Node>, path: &str, depth: usize) {
+impl Page<'_> {
+    fn visit(&mut self, node: RawNode, name: String, path: &str, depth: usize) {
         self.total += 1;
         if self.start.as_deref() == Some(path) {
             self.start = None;
         }
-        let below = node.get_child_count();
+        let below = node.child_count();
         let cut = depth >= self.max_depth;
         if self.next.is_none() && self.start.is_none() {
             if self.shown >= self.max_nodes || self.text.len() > MAX_ANSWER {
                 self.next = Some(path.to_owned());
             } else {
                 let hidden = if cut { usize::try_from(below).unwrap_or(0) } else { 0 };
-                self.reader.row(node).line(depth, hidden, &mut self.text);
+                self.reader.row(node, name).line(depth, hidden, &mut self.text);
                 self.shown += 1;
             }
         }
         if cut || below == 0 {
             return;
         }
-        for child in scene_tree::children(node) {
-            // After the page only nodes are counted, which needs no paths.
-            let path = match self.next {
-                Some(_) => String::new(),
-                None => scene_tree::join(path, &child.get_name().to_string()),
+        for child in (0..below).filter_map(|it| node.child(it)) {
+            // After the page nodes are only counted, which needs no names.
+            let (name, path) = match self.next {
+                Some(_) => (String::new(), String::new()),
+                None => {
+                    let name = child.name();
+                    let path = scene_tree::join(path, &name);
+                    (name, path)
+                }
             };
-            self.visit(&child, &path, depth + 1);
+            self.visit(child, name, &path, depth + 1);
         }
     }
 }
 
 /// Nested objects.
-struct Nested {
-    reader: Reader,
+struct Nested<'a> {
+    reader: Reader<'a>,
     lightweight: bool,
     max_depth: usize,
     max_nodes: usize,
+    /// Paths of instances by the keys of their roots.
+    instances: HashMap<usize, String>,
     shown: usize,
     total: usize,
 }
 
-impl Nested {
-    fn node(&mut self, scene: &Scene, node: &Gd<Node>, path: String, depth: usize) -> Value {
+impl Nested<'_> {
+    fn node(&mut self, node: RawNode, name: String, path: String, depth: usize) -> Value {
         self.total += 1;
         self.shown += 1;
-        let row = self.reader.row(node);
+        let row = self.reader.row(node, name);
         let mut fields = row.fields(&path, self.lightweight);
         if let Owner::Instance(id) = row.owner
-            && let Ok(owner) = Gd::<Node>::try_from_instance_id(id)
+            && let Some(owner) = self.instances.get(&id)
         {
-            fields.insert("owner".into(), json!(scene.path_of(&owner)));
+            fields.insert("owner".into(), json!(owner));
         } else if row.instance.is_some() && row.owner == Owner::Scene {
             fields.insert("owner".into(), json!("."));
         }
+        if row.instance.is_some() {
+            self.instances.insert(node.key(), path.clone());
+        }
         if depth >= self.max_depth {
-            let below = node.get_child_count();
+            let below = node.child_count();
             if below > 0 {
                 fields.insert("child_count".into(), json!(below));
             }
@@ -287,13 +303,14 @@ impl Nested {
         }
         let mut children = Vec::new();
         let mut cut = 0;
-        for child in scene_tree::children(node) {
+        for child in (0..node.child_count()).filter_map(|it| node.child(it)) {
             if self.shown >= self.max_nodes {
                 cut += 1;
-                self.total += count(&child, self.max_depth - depth - 1);
+                self.total += count(child, self.max_depth - depth - 1);
             } else {
-                let path = scene_tree::join(&path, &child.get_name().to_string());
-                children.push(self.node(scene, &child, path, depth + 1));
+                let name = child.name();
+                let path = scene_tree::join(&path, &name);
+                children.push(self.node(child, name, path, depth + 1));
             }
         }
         if !children.is_empty() {
@@ -306,9 +323,10 @@ impl Nested {
     }
 }
 
-fn count(node: &Gd<Node>, depth: usize) -> usize {
+fn count(node: RawNode, depth: usize) -> usize {
     if depth == 0 {
         return 1;
     }
-    1 + scene_tree::children(node).map(|it| count(&it, depth - 1)).sum::<usize>()
+    let children = (0..node.child_count()).filter_map(|it| node.child(it));
+    1 + children.map(|it| count(it, depth - 1)).sum::<usize>()
 }
