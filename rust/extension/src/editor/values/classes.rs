@@ -30,7 +30,10 @@ pub(super) fn script_class(name: &str) -> Option<ScriptClass> {
 /// Names of the classes that scripts declare.
 pub(super) fn script_class_names() -> Vec<String> {
     let list = ProjectSettings::singleton().get_global_class_list();
-    list.iter_shared().filter_map(|it| it.get("class")).map(|it| it.stringify().to_string()).collect()
+    list.iter_shared()
+        .filter_map(|it| it.get("class"))
+        .map(|it| it.stringify().to_string())
+        .collect()
 }
 
 /// The engine's class under a class of either sort.

@@ -8,10 +8,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use godot::builtin::VariantType;
 use godot::classes::{Expression, ResourceLoader, Script};
-use godot::register::info::PropertyHint;
 use godot::meta::inspect::ElementType;
 use godot::obj::{EngineEnum as _, NewGd as _, Singleton as _};
 use godot::prelude::*;
+use godot::register::info::PropertyHint;
 use godot_mcp_core::ToolError;
 use serde_json::{Map, Value};
 
@@ -64,7 +64,8 @@ impl Typing {
             let (kind, rest) = hint.split_once(':').unwrap_or((hint, ""));
             let (kind, hint) = kind.split_once('/').unwrap_or((kind, "0"));
             slot.kind = VariantType::try_from_ord(kind.parse().ok()?)?;
-            slot.hint = PropertyHint::try_from_ord(hint.parse().ok()?).unwrap_or(PropertyHint::NONE);
+            slot.hint =
+                PropertyHint::try_from_ord(hint.parse().ok()?).unwrap_or(PropertyHint::NONE);
             slot.hint_string = rest.to_owned();
             if slot.kind == VariantType::OBJECT {
                 slot.class = rest.to_owned();
@@ -102,7 +103,8 @@ impl Typing {
 
     /// From the `element`, `key` or `value` of a tag.
     fn named(json: &Value, slot: &Slot, context: &Context) -> Result<Self, String> {
-        let name = json.as_str().ok_or_else(|| format!("{} is not a type name", kinds::shown(json)))?;
+        let name =
+            json.as_str().ok_or_else(|| format!("{} is not a type name", kinds::shown(json)))?;
         if name.starts_with("res://") {
             (context.check_path)(name).map_err(|error| error.message)?;
             let script = load_script(name).ok_or_else(|| format!("{name:?} is not a script"))?;
@@ -129,7 +131,9 @@ impl Typing {
 
     /// Whether both make the same container.
     pub(super) fn equals(&self, other: &Self) -> bool {
-        self.slot.kind == other.slot.kind && self.class == other.class && self.script == other.script
+        self.slot.kind == other.slot.kind
+            && self.class == other.class
+            && self.script == other.script
     }
 
     fn constructor_args(&self) -> [Variant; 3] {
@@ -289,7 +293,10 @@ fn construct(text: &str, args: &[Variant], slot: &Slot) -> Result<Variant, ToolE
     if built && length(&value) == length(&args[0]) {
         return Ok(value);
     }
-    Err(ToolError::internal(format!("the typed container for \"{}\" could not be built", slot.name)))
+    Err(ToolError::internal(format!(
+        "the typed container for \"{}\" could not be built",
+        slot.name
+    )))
 }
 
 fn length(value: &Variant) -> Option<usize> {
@@ -308,7 +315,8 @@ pub(super) fn tagged(
     let typing = |key: &str, found: Typing, declared: Option<Typing>| match map.get(key) {
         None => Ok(found),
         Some(name) => {
-            let named = Typing::named(name, slot, context).map_err(|why| refusal(json, slot, &why))?;
+            let named =
+                Typing::named(name, slot, context).map_err(|why| refusal(json, slot, &why))?;
             match declared {
                 _ if named.equals(&found) => Ok(found),
                 Some(declared) if declared.is_typed() && !declared.equals(&named) => {
@@ -333,7 +341,8 @@ pub(super) fn tagged(
             let found = dictionary_typing(slot, current);
             let (key, value) = declared_dictionary(slot).unzip();
             let typing = (typing("key", found.0, key)?, typing("value", found.1, value)?);
-            let not_pairs = || refusal(json, slot, "its \"entries\" are not a list of [key, value]");
+            let not_pairs =
+                || refusal(json, slot, "its \"entries\" are not a list of [key, value]");
             let entries = map["entries"].as_array().ok_or_else(not_pairs)?;
             if !entries.iter().all(|it| it.as_array().is_some_and(|pair| pair.len() == 2)) {
                 return Err(not_pairs());
@@ -364,9 +373,7 @@ pub(super) fn packed(items: &[Value], slot: &Slot, _: &Context) -> Result<Varian
         let single = float as f32;
         (single.is_infinite() == float.is_infinite()).then_some(single)
     };
-    let text = |json: &Value| {
-        json.as_str().filter(|it| !it.contains('\0')).map(GString::from)
-    };
+    let text = |json: &Value| json.as_str().filter(|it| !it.contains('\0')).map(GString::from);
     Ok(match slot.kind {
         VariantType::PACKED_BYTE_ARRAY => {
             let byte = |json: &Value| u8::try_from(numbers::read_int(json)?).ok();

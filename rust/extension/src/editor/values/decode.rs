@@ -145,7 +145,11 @@ fn any(json: &Value, slot: &Slot, context: &Context) -> Result<Variant, ToolErro
         Value::Object(map) => {
             let kind = match Tag::of(json) {
                 Some((Tag::Kind(VariantType::OBJECT), _)) => {
-                    return Err(refusal(json, slot, "objects that are no resource cannot be written"));
+                    return Err(refusal(
+                        json,
+                        slot,
+                        "objects that are no resource cannot be written",
+                    ));
                 }
                 Some((Tag::Kind(kind), _)) => kind,
                 Some(_) => VariantType::OBJECT,

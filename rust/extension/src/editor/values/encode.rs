@@ -19,7 +19,7 @@ const MAX_CONTAINERS: usize = 32;
 const MAX_RESOURCES: usize = 6;
 
 /// Values that one answer may hold, and those that one built-in resource may take of them.
-const MAX_VALUES: usize = 500_000;
+const MAX_VALUES: usize = 200_000;
 const MAX_RESOURCE_VALUES: usize = 20_000;
 
 /// Byte arrays up to this length are shown as numbers.
@@ -115,7 +115,8 @@ impl<'a> Encoder<'a> {
         let items = |encoder: &mut Self, element: Option<&Slot>| {
             array.iter_shared().map(|it| encoder.value(&it, element)).collect::<Vec<_>>()
         };
-        let hinted = slot.is_some_and(|it| it.kind == VariantType::ARRAY && !it.hint_string.is_empty());
+        let hinted =
+            slot.is_some_and(|it| it.kind == VariantType::ARRAY && !it.hint_string.is_empty());
         if !hinted && !array.element_type().is_typed() {
             return self.nested(value, |encoder| Value::Array(items(encoder, None)));
         }
@@ -144,9 +145,9 @@ impl<'a> Encoder<'a> {
         let plain_keys = matches!(keys.slot.kind, VariantType::NIL | VariantType::STRING);
         let plain = is_declared
             && plain_keys
-            && dictionary.keys_shared().all(|key| {
-                key.get_type() == VariantType::STRING && key.stringify() != "type"
-            });
+            && dictionary
+                .keys_shared()
+                .all(|key| key.get_type() == VariantType::STRING && key.stringify() != "type");
         self.nested(value, |encoder| {
             if plain {
                 let entries = dictionary.iter_shared().map(|(key, value)| {
@@ -267,8 +268,12 @@ fn packed(value: &Variant, kind: VariantType, in_slot: bool) -> Value {
             }
             of(bytes.as_slice(), Value::from)
         }
-        VariantType::PACKED_INT32_ARRAY => of(value.to::<PackedInt32Array>().as_slice(), Value::from),
-        VariantType::PACKED_INT64_ARRAY => of(value.to::<PackedInt64Array>().as_slice(), Value::from),
+        VariantType::PACKED_INT32_ARRAY => {
+            of(value.to::<PackedInt32Array>().as_slice(), Value::from)
+        }
+        VariantType::PACKED_INT64_ARRAY => {
+            of(value.to::<PackedInt64Array>().as_slice(), Value::from)
+        }
         VariantType::PACKED_FLOAT32_ARRAY => {
             of(value.to::<PackedFloat32Array>().as_slice(), numbers::short)
         }

@@ -173,7 +173,8 @@ fn by_name(name: &str, members: &[Member], slot: &Slot, context: &Context) -> Op
     }
     let class = context.object.as_ref()?.get_class().to_string();
     let db = ClassDb::singleton();
-    db.class_has_integer_constant(&class, &name).then(|| db.class_get_integer_constant(&class, &name))
+    db.class_has_integer_constant(&class, &name)
+        .then(|| db.class_get_integer_constant(&class, &name))
 }
 
 /// Lower case, with one underscore for every run of other characters: "Word (Smart)" is `word_smart`.
@@ -214,7 +215,11 @@ fn list_hint(members: &[Member]) -> String {
 
 fn quoted(options: &[&str]) -> String {
     let parts: Vec<_> = options.iter().take(40).map(|it| format!("\"{it}\"")).collect();
-    let more = if options.len() > 40 { format!(" and {} more", options.len() - 40) } else { String::new() };
+    let more = if options.len() > 40 {
+        format!(" and {} more", options.len() - 40)
+    } else {
+        String::new()
+    };
     parts.join(", ") + &more
 }
 
@@ -288,7 +293,8 @@ fn layer_members(setting: &str) -> Vec<Member> {
 /// The default that the class declares; null without an object.
 fn default_of(slot: &Slot, context: &Context) -> Variant {
     let Some(object) = &context.object else { return Variant::nil() };
-    ClassDb::singleton().class_get_property_default_value(&object.get_class().to_string(), &slot.name)
+    ClassDb::singleton()
+        .class_get_property_default_value(&object.get_class().to_string(), &slot.name)
 }
 
 thread_local! {
@@ -370,15 +376,24 @@ mod tests {
 
     #[test]
     fn enum_hints() {
-        assert_eq!(enum_members("Left,Center,Right"), members(&[("Left", 0), ("Center", 1), ("Right", 2)]));
-        assert_eq!(enum_members("A:4,B,C:-1, D"), members(&[("A", 4), ("B", 5), ("C", -1), ("D", 0)]));
+        assert_eq!(
+            enum_members("Left,Center,Right"),
+            members(&[("Left", 0), ("Center", 1), ("Right", 2)])
+        );
+        assert_eq!(
+            enum_members("A:4,B,C:-1, D"),
+            members(&[("A", 4), ("B", 5), ("C", -1), ("D", 0)])
+        );
         assert_eq!(enum_members(""), []);
     }
 
     #[test]
     fn flag_hints() {
         assert_eq!(flag_members("A,B,C"), members(&[("A", 1), ("B", 2), ("C", 4)]));
-        assert_eq!(flag_members("Fill:1,Shrink Center:4"), members(&[("Fill", 1), ("Shrink Center", 4)]));
+        assert_eq!(
+            flag_members("Fill:1,Shrink Center:4"),
+            members(&[("Fill", 1), ("Shrink Center", 4)])
+        );
     }
 
     #[test]

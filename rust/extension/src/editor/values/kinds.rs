@@ -146,18 +146,24 @@ pub(super) fn forms(slot: &Slot) -> String {
             .into(),
         VariantType::BOOL => "write true or false, without quotes".into(),
         VariantType::INT => "write a whole number, without quotes".into(),
-        VariantType::FLOAT => "write a number without quotes; {\"type\":\"float\",\"value\":\"nan\"} \
+        VariantType::FLOAT => {
+            "write a number without quotes; {\"type\":\"float\",\"value\":\"nan\"} \
                                (or \"inf\", \"-inf\") for what JSON cannot say"
-            .into(),
+                .into()
+        }
         VariantType::STRING => "write a JSON string; it is taken as it is".into(),
         VariantType::STRING_NAME => "write a JSON string".into(),
-        VariantType::NODE_PATH => "write a node path as a JSON string, for example \"../Sprite\" or \
+        VariantType::NODE_PATH => {
+            "write a node path as a JSON string, for example \"../Sprite\" or \
                                    \"Sprite:position\""
-            .into(),
+                .into()
+        }
         VariantType::ARRAY => "write a JSON array, for example [1, 2]".into(),
-        VariantType::DICTIONARY => "write a JSON object, or {\"type\":\"Dictionary\",\"entries\":[[key,\
+        VariantType::DICTIONARY => {
+            "write a JSON object, or {\"type\":\"Dictionary\",\"entries\":[[key,\
                                     value],...]} for keys that are not text"
-            .into(),
+                .into()
+        }
         VariantType::PACKED_BYTE_ARRAY => "write a JSON array of numbers from 0 to 255, or \
                                            {\"type\":\"PackedByteArray\",\"base64\":\"...\"}"
             .into(),

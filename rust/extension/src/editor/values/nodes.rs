@@ -14,9 +14,8 @@ const MAX_LISTED: usize = 2000;
 /// The node at `path`, which counts from the scene root, or from the written object when it starts
 /// with `./` or `../`.
 pub(super) fn by_path(path: &str, slot: &Slot, context: &Context) -> Result<Variant, ToolError> {
-    let invalid = |message: String| {
-        ToolError::invalid(slot.name.clone(), message).hint(kinds::forms(slot))
-    };
+    let invalid =
+        |message: String| ToolError::invalid(slot.name.clone(), message).hint(kinds::forms(slot));
     let Some(root) = &context.scene_root else {
         return Err(invalid(format!("there is no scene in which \"{path}\" could be a node")));
     };

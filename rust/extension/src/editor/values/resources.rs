@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use godot::builtin::VariantType;
 use godot::classes::{ClassDb, DirAccess, FileAccess, ResourceLoader, ResourceUid, Script};
-use godot::register::info::PropertyUsageFlags;
 use godot::obj::Singleton as _;
 use godot::prelude::*;
+use godot::register::info::PropertyUsageFlags;
 use godot_mcp_core::ToolError;
 use godot_mcp_core::suggest::near;
 use serde_json::{Map, Value, json};
@@ -47,7 +47,8 @@ fn load(path: &str, slot: &Slot, context: &Context) -> Result<Variant, ToolError
     let mut loader = ResourceLoader::singleton();
     if !loader.exists(path) {
         if FileAccess::file_exists(path) {
-            let message = format!("\"{path}\" is a file that is not a resource, or is not imported yet");
+            let message =
+                format!("\"{path}\" is a file that is not a resource, or is not imported yet");
             return Err(ToolError::invalid(slot.name.clone(), message)
                 .hint("import it first, or use a file that Godot loads as a resource"));
         }
@@ -140,7 +141,8 @@ fn instantiate(class: &str, slot: &Slot) -> Result<Gd<Resource>, ToolError> {
         let mut names = classes::script_class_names();
         let inheriters = ClassDb::singleton().get_inheriters_from_class("Resource");
         names.extend(inheriters.as_slice().iter().map(GString::to_string));
-        let hint = "use a class of the engine, or a class_name of the project, that extends Resource";
+        let hint =
+            "use a class of the engine, or a class_name of the project, that extends Resource";
         return Err(invalid(format!("there is no class \"{class}\""))
             .hint(hint)
             .suggest(near(class, &names, 5)));
@@ -294,7 +296,11 @@ pub(super) fn is_resource_slot(slot: Option<&Slot>) -> bool {
 /// The read form of a resource with a file.
 pub(super) fn encode_external(resource: &Gd<Resource>, slot: Option<&Slot>) -> Value {
     let path = resource.get_path().to_string();
-    if is_resource_slot(slot) { Value::from(path) } else { json!({ "type": "Resource", "path": path }) }
+    if is_resource_slot(slot) {
+        Value::from(path)
+    } else {
+        json!({ "type": "Resource", "path": path })
+    }
 }
 
 /// The read form of a resource that is too large or too deep, or a script inside a scene.

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 
 use godot::builtin::VariantType;
 use godot::classes::ClassDb;
-use godot::register::info::{PropertyHint, PropertyUsageFlags};
 use godot::obj::{EngineBitfield as _, EngineEnum as _, Singleton as _};
 use godot::prelude::*;
+use godot::register::info::{PropertyHint, PropertyUsageFlags};
 
 use super::{classes, kinds, structs};
 
@@ -205,7 +205,8 @@ impl Default for Keys {
 
 impl Keys {
     fn slot(&self, info: &VarDictionary) -> Slot {
-        let text = |key: &Variant| info.get(key).map(|it| it.stringify().to_string()).unwrap_or_default();
+        let text =
+            |key: &Variant| info.get(key).map(|it| it.stringify().to_string()).unwrap_or_default();
         let number = |key: &Variant| {
             let number = info.get(key).and_then(|it| it.try_to::<i64>().ok());
             number.and_then(|it| i32::try_from(it).ok()).unwrap_or(0)

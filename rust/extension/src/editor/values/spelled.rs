@@ -257,7 +257,10 @@ mod tests {
 
     #[test]
     fn constructors() {
-        assert_eq!(constructor("Vector2(1, -2.5)"), Some(("Vector2".into(), vec![json!(1), json!(-2.5)])));
+        assert_eq!(
+            constructor("Vector2(1, -2.5)"),
+            Some(("Vector2".into(), vec![json!(1), json!(-2.5)]))
+        );
         assert_eq!(
             constructor("Vector2(inf, nan)"),
             Some((
@@ -268,9 +271,20 @@ mod tests {
                 ]
             ))
         );
-        for bad in ["", "Vector2", "Vector2(", "Vector2(1,2", "Vector2(1 2)", "Vector2(1,,2)", "(1, 2)",
-            "Vector2(1, 2) ", "Vector2(1, 2)x", "Vector2(1, x)", "Vector2(1, 1+1)", "Vector2(1, --2)"]
-        {
+        for bad in [
+            "",
+            "Vector2",
+            "Vector2(",
+            "Vector2(1,2",
+            "Vector2(1 2)",
+            "Vector2(1,,2)",
+            "(1, 2)",
+            "Vector2(1, 2) ",
+            "Vector2(1, 2)x",
+            "Vector2(1, x)",
+            "Vector2(1, 1+1)",
+            "Vector2(1, --2)",
+        ] {
             let got = constructor(bad);
             assert!(got.is_none() || bad.ends_with(' '), "{bad}: {got:?}");
         }
@@ -285,24 +299,48 @@ mod tests {
             "Dictionary[String, int]({ \"a\": 1 })",
             json!({ "type": "Dictionary", "key": "String", "value": "int", "entries": [["a", 1]] }),
         );
-        check("PackedVector2Array(0, 0, 1, 1)", json!({ "type": "PackedVector2Array", "items": [[0, 0], [1, 1]] }));
+        check(
+            "PackedVector2Array(0, 0, 1, 1)",
+            json!({ "type": "PackedVector2Array", "items": [[0, 0], [1, 1]] }),
+        );
         check("PackedByteArray(\"AQI=\")", json!({ "type": "PackedByteArray", "base64": "AQI=" }));
-        check("PackedStringArray(\"a\", \"b\")", json!({ "type": "PackedStringArray", "items": ["a", "b"] }));
+        check(
+            "PackedStringArray(\"a\", \"b\")",
+            json!({ "type": "PackedStringArray", "items": ["a", "b"] }),
+        );
         check("[Vector2(1, 2)]", json!([{ "type": "Vector2", "x": 1.0, "y": 2.0 }]));
-        check("[&\"a\", ^\"b/c\", NodePath(\"d\")]", json!([
-            { "type": "StringName", "value": "a" },
-            { "type": "NodePath", "value": "b/c" },
-            { "type": "NodePath", "value": "d" },
-        ]));
+        check(
+            "[&\"a\", ^\"b/c\", NodePath(\"d\")]",
+            json!([
+                { "type": "StringName", "value": "a" },
+                { "type": "NodePath", "value": "b/c" },
+                { "type": "NodePath", "value": "d" },
+            ]),
+        );
     }
 
     #[test]
     fn what_is_not_a_value_is_refused() {
         for bad in [
-            "banana", "5", "\"text\"", "[1", "[1]]", "[1, [2]", "{1}", "PackedVector2Array(0, 0, 1)",
-            "Resource(\"res://a.tres\")", "ExtResource(\"1\")", "SubResource(\"1\")",
-            "Object(Node,\"name\":\"x\")", "[Object(Node)]", "RID(1)", "Array[int](1)", "[load(\"x\")]",
-            "[1e999]", "[99999999999999999999]", "[\"\\ud800\"]",
+            "banana",
+            "5",
+            "\"text\"",
+            "[1",
+            "[1]]",
+            "[1, [2]",
+            "{1}",
+            "PackedVector2Array(0, 0, 1)",
+            "Resource(\"res://a.tres\")",
+            "ExtResource(\"1\")",
+            "SubResource(\"1\")",
+            "Object(Node,\"name\":\"x\")",
+            "[Object(Node)]",
+            "RID(1)",
+            "Array[int](1)",
+            "[load(\"x\")]",
+            "[1e999]",
+            "[99999999999999999999]",
+            "[\"\\ud800\"]",
         ] {
             assert_eq!(container(bad), None, "{bad}");
         }

@@ -66,16 +66,17 @@ fn read_members(map: &Map<String, Value>, kind: VariantType) -> Result<Vec<f64>,
     {
         return Err(format!("its type is {}", kinds::shown(tag)));
     }
-    if let Some(extra) = map.keys().find(|key| {
-        *key != "type" && !components.iter().any(|(name, _)| name == key)
-    }) {
+    if let Some(extra) =
+        map.keys().find(|key| *key != "type" && !components.iter().any(|(name, _)| name == key))
+    {
         return Err(format!("it has no component \"{extra}\""));
     }
     let mut numbers = Vec::with_capacity(count(kind));
     for (name, part) in components {
         match map.get(*name) {
             Some(json) if self::components(*part).is_some() => {
-                let inner = read(json, *part).map_err(|why| of_component(name, json, *part, &why))?;
+                let inner =
+                    read(json, *part).map_err(|why| of_component(name, json, *part, &why))?;
                 numbers.extend(inner);
             }
             Some(json) => {
@@ -365,10 +366,22 @@ mod tests {
         check_refused(v2, json!([1, 2, 3]), "it has 3 numbers instead of 2");
         check_refused(v2, json!([1, null]), "number 1: null is not a number");
         check_refused(v2, json!("Vector3(1, 2, 3)"), "it spells a Vector3");
-        check_refused(v2, json!({ "type": "Vector2i", "x": 1, "y": 2 }), "its type is \"Vector2i\"");
+        check_refused(
+            v2,
+            json!({ "type": "Vector2i", "x": 1, "y": 2 }),
+            "its type is \"Vector2i\"",
+        );
         check_refused(v2, json!([1e39, 0]), "number 0: 1e39 does not fit a 32-bit float");
-        check_refused(VariantType::VECTOR2I, json!([1.5, 2]), "number 0: 1.5 is not a whole number");
-        check_refused(VariantType::VECTOR2I, json!([1, 2147483648_i64]), "number 1: 2147483648 does not fit 32 bits");
+        check_refused(
+            VariantType::VECTOR2I,
+            json!([1.5, 2]),
+            "number 0: 1.5 is not a whole number",
+        );
+        check_refused(
+            VariantType::VECTOR2I,
+            json!([1, 2147483648_i64]),
+            "number 1: 2147483648 does not fit 32 bits",
+        );
         for json in [json!("banana"), json!(5), json!(null), json!("")] {
             check_refused(v2, json, "");
         }
@@ -391,7 +404,11 @@ mod tests {
         let members = [1.0, 4.0, 7.0, 2.0, 5.0, 8.0, 3.0, 6.0, 9.0];
         check(VariantType::BASIS, json!([1, 2, 3, 4, 5, 6, 7, 8, 9]), &members);
         check(VariantType::BASIS, json!("Basis(1, 2, 3, 4, 5, 6, 7, 8, 9)"), &members);
-        check(VariantType::BASIS, json!({ "x": [1, 4, 7], "y": [2, 5, 8], "z": [3, 6, 9] }), &members);
+        check(
+            VariantType::BASIS,
+            json!({ "x": [1, 4, 7], "y": [2, 5, 8], "z": [3, 6, 9] }),
+            &members,
+        );
     }
 
     #[test]
@@ -416,7 +433,9 @@ mod tests {
     #[test]
     fn forms_are_understood() {
         for ord in 0..39 {
-            let Some(kind) = <VariantType as godot::obj::EngineEnum>::try_from_ord(ord) else { continue };
+            let Some(kind) = <VariantType as godot::obj::EngineEnum>::try_from_ord(ord) else {
+                continue;
+            };
             if components(kind).is_none() || kind == VariantType::COLOR {
                 continue;
             }
@@ -426,7 +445,8 @@ mod tests {
             let (_, spelled) = forms.rsplit_once(" or ").unwrap();
             let spelled = read(&serde_json::from_str(spelled).unwrap(), kind).unwrap();
             let end = forms.rfind(", [").unwrap();
-            let named = read(&serde_json::from_str(&forms["write ".len()..end]).unwrap(), kind).unwrap();
+            let named =
+                read(&serde_json::from_str(&forms["write ".len()..end]).unwrap(), kind).unwrap();
             assert_eq!(spelled, named, "{forms}");
         }
     }
