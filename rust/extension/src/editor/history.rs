@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use godot::builtin::StringName;
 use godot::classes::{EditorInterface, InputMap, PopupMenu, UndoRedo};
+use godot::meta::ToGodot;
 use godot::obj::{Gd, InstanceId, Singleton};
 use godot_mcp_core::{Code, ToolError};
+use serde_json::{Map, Value, json};
 
 use super::Editor;
 
@@ -19,6 +21,32 @@ struct Recorded {
     /// Freed by the engine together with the action.
     mark: InstanceId,
     name: String,
+    /// Versions of the other histories when it was recorded: what they have on top while the
+    /// version is no higher is older than this action.
+    others: Vec<(i32, u64)>,
+}
+
+impl Recorded {
+    fn is_on_top(&self, history: &History) -> bool {
+        // The version alone is not enough: undo and another action bring it back.
+        self.history_id == history.id
+            && self.mark.lookup_validity()
+            && history.undo_redo.get_version() == self.version
+    }
+
+    /// Another history whose top may be newer than this action.
+    fn maybe_newer<'a>(&self, histories: &'a [History]) -> Option<&'a History> {
+        histories.iter().find(|it| {
+            let version = self.others.iter().find(|(id, _)| *id == it.id).map(|it| it.1);
+            it.id != self.history_id
+                && it.undo_redo.has_undo()
+                && version.is_none_or(|version| it.undo_redo.get_version() > version)
+        })
+    }
+
+    fn is_newest(&self, histories: &[History]) -> bool {
+        self.maybe_newer(histories).is_none()
+    }
 }
 
 /// What `undo_token`s stand for (S6.6).
@@ -35,9 +63,19 @@ impl UndoTokens {
         }
         self.count += 1;
         let token = format!("u{}", self.count);
-        let recorded = Recorded { history_id, version, mark, name: name.to_owned() };
+        let others = histories()
+            .iter()
+            .filter(|it| it.id != history_id)
+            .map(|it| (it.id, it.undo_redo.get_version()))
+            .collect();
+        let recorded = Recorded { history_id, version, mark, name: name.to_owned(), others };
         self.tokens.insert(token.clone(), recorded);
         token
+    }
+
+    /// Our record of the action on top of a history, when it is ours.
+    fn on_top(&self, history: &History) -> Option<&Recorded> {
+        self.tokens.values().find(|it| it.is_on_top(history))
     }
 }
 
@@ -82,27 +120,124 @@ pub(crate) fn histories() -> Vec<History> {
 }
 
 /// What one step did.
-pub(crate) struct Stepped {
-    pub(crate) name: String,
-    pub(crate) history: &'static str,
+struct Stepped {
+    history_id: i32,
+    name: String,
 }
 
 /// Steps once through the editor's own menu, the way that keeps its stacks consistent. None when
 /// there is nothing to step to.
-pub(crate) fn step(direction: Direction) -> Result<Option<Stepped>, ToolError> {
-    let before: Vec<(u64, String)> = histories().iter().map(|it| state(it, direction)).collect();
-    let (mut menu, id) = menu_item(direction)?;
-    menu.emit_signal("id_pressed", &[godot::meta::ToGodot::to_variant(&id)]);
-    for (history, (version, name)) in histories().iter().zip(before) {
-        if history.undo_redo.get_version() != version {
-            return Ok(Some(Stepped { name, history: history.label }));
+fn step(direction: Direction) -> Result<Option<Stepped>, ToolError> {
+    let before: Vec<_> = histories()
+        .iter()
+        .map(|it| (it.id, it.undo_redo.get_version(), next_name(it, direction)))
+        .collect();
+    let (mut menu, item) = menu_item(direction)?;
+    menu.emit_signal("id_pressed", &[item.to_variant()]);
+    // By id: a step may remove or add a history, for example when it closes the scene.
+    for (id, version, name) in &before {
+        let moved = histories()
+            .iter()
+            .any(|it| it.id == *id && it.undo_redo.get_version() != *version);
+        if moved {
+            return Ok(Some(Stepped { history_id: *id, name: name.clone().unwrap_or_default() }));
         }
     }
-    Ok(None)
+    if before.iter().all(|it| it.2.is_none()) {
+        return Ok(None);
+    }
+    Err(ToolError::new(Code::Busy, "the editor does not step through its history now")
+        .hint("it refuses while a mouse button is held; call again later"))
 }
 
-fn state(history: &History, direction: Direction) -> (u64, String) {
-    (history.undo_redo.get_version(), next_name(history, direction).unwrap_or_default())
+/// Steps `count` times or until there is nothing left. Answers what was stepped over.
+pub(crate) fn walk(
+    editor: &Editor,
+    direction: Direction,
+    count: u32,
+) -> Result<Map<String, Value>, ToolError> {
+    let mut names = Vec::new();
+    for _ in 0..count {
+        match step(direction) {
+            Ok(Some(stepped)) => names.push(stepped.name),
+            Ok(None) => break,
+            // What was stepped already must be told, so it is an answer and no error.
+            Err(error) if names.is_empty() => return Err(error),
+            Err(_) => break,
+        }
+    }
+    Ok(report(editor, direction, names))
+}
+
+/// Undoes exactly the action of a token, which `check_token` accepted in the same job.
+pub(crate) fn undo_token(editor: &Editor, token: &str) -> Result<Map<String, Value>, ToolError> {
+    let wanted = editor.app().undo_tokens.borrow().tokens.get(token).map(|it| it.history_id);
+    let Some(stepped) = step(Direction::Undo)? else {
+        return Err(changed("there is nothing to undo".to_owned()));
+    };
+    if wanted == Some(stepped.history_id) {
+        return Ok(report(editor, Direction::Undo, vec![stepped.name]));
+    }
+    // Versions cannot tell an action that replaced an undone one from the one before it. The
+    // editor took another action than ours, so it is given back.
+    let back = step(Direction::Redo)?;
+    let error = changed(format!("the newest action is \"{}\"", stepped.name));
+    let restored = back.is_some_and(|it| it.history_id == stepped.history_id && it.name == stepped.name);
+    Err(if restored { error } else { error.details(json!({"undone": stepped.name})) })
+}
+
+fn report(editor: &Editor, direction: Direction, names: Vec<String>) -> Map<String, Value> {
+    let mut fields = Map::new();
+    let (done, nothing) = match direction {
+        Direction::Undo => ("undone", "nothing_to_undo"),
+        Direction::Redo => ("redone", "nothing_to_redo"),
+    };
+    fields.insert("applied".into(), json!(!names.is_empty()));
+    fields.insert(done.into(), json!(names.len()));
+    fields.insert(nothing.into(), json!(names.is_empty()));
+    fields.insert("names".into(), json!(names));
+    outlook(editor, direction, &mut |name, value| {
+        fields.insert(name.to_owned(), value);
+    });
+    fields
+}
+
+/// Whether there is a next step and which action it takes, as fields of an answer.
+pub(crate) fn outlook(editor: &Editor, direction: Direction, add: &mut dyn FnMut(&str, Value)) {
+    let (has, would) = match direction {
+        Direction::Undo => ("has_undo", "would_undo_next"),
+        Direction::Redo => ("has_redo", "would_redo_next"),
+    };
+    add(has, json!(histories().iter().any(|it| next_name(it, direction).is_some())));
+    add(would, next(editor, direction));
+}
+
+/// Name of the action that the next step takes, null without one.
+///
+/// The engine does not tell times of actions. When scene and project both have a candidate and
+/// our own records do not settle it, the answer names both.
+pub(crate) fn next(editor: &Editor, direction: Direction) -> Value {
+    let list = histories();
+    let candidates: Vec<_> =
+        list.iter().filter_map(|it| Some((it, next_name(it, direction)?))).collect();
+    match candidates.as_slice() {
+        [] => Value::Null,
+        [(_, only)] => json!(only),
+        several => {
+            let tokens = editor.app().undo_tokens.borrow();
+            let newest = several.iter().find(|(history, _)| {
+                direction == Direction::Undo && tokens.on_top(history).is_some_and(|it| it.is_newest(&list))
+            });
+            match newest {
+                Some((_, name)) => json!(name),
+                None => {
+                    let named: Vec<_> =
+                        several.iter().map(|(it, name)| format!("{name} ({})", it.label)).collect();
+                    json!(named.join(" or "))
+                }
+            }
+        }
+    }
 }
 
 /// Name of the action that a step in this history would take.
@@ -114,17 +249,12 @@ pub(crate) fn next_name(history: &History, direction: Direction) -> Option<Strin
         Direction::Redo if undo_redo.has_redo() => current + 1,
         _ => return None,
     };
-    Some(undo_redo.clone().get_action_name(index).to_string())
+    Some(undo_redo.get_action_name(index).to_string())
 }
 
-/// Refuses a token whose action is not the newest one in its history (S6.6).
+/// Refuses a token whose action is not the one that the human's Ctrl+Z would take (S6.6).
 pub(crate) fn check_token(editor: &Editor, token: &str) -> Result<(), ToolError> {
     let tokens = editor.app().undo_tokens.borrow();
-    let changed = |message: String| {
-        ToolError::new(Code::StateChanged, message)
-            .required("undo_token")
-            .hint("`list_history` shows what is on top; without a token the newest action is undone")
-    };
     let Some(recorded) = tokens.tokens.get(token) else {
         return Err(ToolError::not_found(format!("no action has the undo token \"{token}\""))
             .required("undo_token")
@@ -134,14 +264,29 @@ pub(crate) fn check_token(editor: &Editor, token: &str) -> Result<(), ToolError>
     let Some(history) = list.iter().find(|it| it.id == recorded.history_id) else {
         return Err(changed(format!("\"{}\" is in the history of another scene", recorded.name)));
     };
-    let on_top = next_name(history, Direction::Undo).unwrap_or_else(|| "nothing".to_owned());
-    let alive = recorded.mark.lookup_validity();
-    if !alive || history.undo_redo.get_version() != recorded.version {
-        return Err(changed(format!("\"{}\" is not the newest action; on top is \"{on_top}\"", recorded.name)));
+    if !recorded.is_on_top(history) {
+        let what = match recorded.mark.lookup_validity() {
+            true => "is not the newest action",
+            false => "was undone and is gone from the history",
+        };
+        let on_top =
+            next_name(history, Direction::Undo).unwrap_or_else(|| "nothing".to_owned());
+        return Err(changed(format!("\"{}\" {what}; on top is \"{on_top}\"", recorded.name)));
     }
-    // The menu steps the newest action of scene and global history. Ours is on top of its own
-    // history, but a newer one may be on top of the other.
+    if let Some(newer) = recorded.maybe_newer(&list) {
+        let name = next_name(newer, Direction::Undo).unwrap_or_default();
+        return Err(changed(format!(
+            "\"{}\" is the newest action of its own history, but \"{name}\" of the {} history came later",
+            recorded.name, newer.label
+        )));
+    }
     Ok(())
+}
+
+fn changed(message: String) -> ToolError {
+    ToolError::new(Code::StateChanged, message)
+        .required("undo_token")
+        .hint("`list_history` shows what is on top; without a token the newest action is undone")
 }
 
 /// The item of the editor's main menu whose shortcut is the one for undo or redo.
