@@ -9,6 +9,7 @@ pub(crate) mod properties;
 pub(crate) mod quirks;
 pub(crate) mod scene;
 pub(crate) mod scene_files;
+pub(crate) mod scene_keeper;
 pub(crate) mod scene_tabs;
 pub(crate) mod snapshots;
 pub(crate) mod values;

@@ -177,11 +177,17 @@ pub(crate) enum Acted {
 
 pub(crate) type Action = Box<dyn FnOnce(&Editor) -> Result<Acted, ToolError>>;
 
+/// Asked once a frame after the commit, until what it set off has come about: facts for the answer.
+pub(crate) type Settle = Box<dyn FnMut(&Editor) -> Option<Map<String, Value>>>;
+
 enum Scope {
     /// The history of the edited scene.
     Scene(Gd<Node>),
     /// The history of the project, for edits of files with no scene open.
     Global,
+    /// The history of the project, even when a scene is open: for edits that open or close scenes,
+    /// after which the history of the scene before is out of reach.
+    Project,
     /// No history: S6.7.
     EditorState(Action),
 }
@@ -197,6 +203,7 @@ pub(crate) struct Edit {
     made: Vec<Gd<Node>>,
     /// Changes of an editor-state edit, which has no steps.
     notes: Vec<Value>,
+    settle: Option<Settle>,
 }
 
 impl Edit {
@@ -209,6 +216,16 @@ impl Edit {
     /// human's next Ctrl+Z takes it back, else in the global one.
     pub(crate) fn of_files(title: impl Into<String>) -> Self {
         Self::new(title, Scope::Global)
+    }
+
+    /// An edit of project files that opens or closes scenes, in the project's own history.
+    pub(crate) fn of_project(title: impl Into<String>) -> Self {
+        Self::new(title, Scope::Project)
+    }
+
+    /// Holds the answer back until what the edit set off has come about.
+    pub(crate) fn settle(&mut self, settle: Settle) {
+        self.settle = Some(settle);
     }
 
     /// A change of editor state, without undo (S6.7). `note` is its preview.
@@ -227,6 +244,7 @@ impl Edit {
             facts: Map::new(),
             made: Vec::new(),
             notes: Vec::new(),
+            settle: None,
         }
     }
 
@@ -398,6 +416,7 @@ impl Edit {
                 Some(root) => root.upcast(),
                 None => keeper.clone().upcast(),
             },
+            Scope::Project => keeper.clone().upcast(),
             Scope::EditorState(_) => return None,
         };
         let mut manager = EditorInterface::singleton().get_editor_undo_redo()?;
@@ -458,7 +477,14 @@ pub(crate) fn commit(mut edit: Edit, editor: &Editor, spec: &ToolSpec) -> Result
     // The history owns them now.
     edit.made.clear();
     extra.insert("undo_token".into(), json!(token));
-    Ok(edit.answer(spec, false, extra).into())
+    let Some(mut settle) = edit.settle.take() else {
+        return Ok(edit.answer(spec, false, extra).into());
+    };
+    let spec = spec.clone();
+    Ok(Outcome::Wait(Box::new(move |editor| -> Option<Answer> {
+        extra.append(&mut settle(editor)?);
+        Some(Ok(Reply::Json(edit.answer(&spec, false, std::mem::take(&mut extra)))))
+    })))
 }
 
 fn act(mut edit: Edit, editor: &Editor, spec: &ToolSpec) -> Result<Outcome, ToolError> {

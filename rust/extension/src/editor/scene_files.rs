@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use godot::builtin::{Callable, GString, StringName, Variant, VariantType};
+use godot::builtin::{Callable, GString, StringName, Variant};
 use godot::classes::resource_loader::CacheMode;
 use godot::classes::{
     EditorFileSystemDirectory, EditorInterface, EditorPlugin, Node, PackedScene, ResourceLoader,
@@ -15,7 +15,7 @@ use godot_mcp_core::feed::Severity;
 use godot_mcp_core::{Code, ToolError, suggest, untrusted};
 use serde_json::json;
 
-use super::{Editor, files};
+use super::{Editor, files, scene_tabs};
 use crate::host_node::drain_log;
 
 /// Log lines that a load error quotes.
@@ -39,6 +39,7 @@ pub(crate) fn watch(plugin: &Gd<EditorPlugin>) {
     let changed = Callable::from_fn("mcp_scene_changed", |args: &[&Variant]| {
         if let Some(root) = args.first().and_then(|it| it.try_to::<Gd<Node>>().ok()) {
             see(&root.get_scene_file_path().to_string());
+            scene_tabs::note_history(&root);
         }
     });
     plugin.connect("scene_changed", &changed);
@@ -120,7 +121,6 @@ fn each_file_below(folder: &Gd<EditorFileSystemDirectory>, visit: &mut dyn FnMut
     for index in 0..folder.get_file_count() {
         visit(&folder.get_file_path(index).to_string(), &folder.get_file_type(index).to_string());
     }
-    let mut folder = folder.clone();
     for index in 0..folder.get_subdir_count() {
         if let Some(below) = folder.get_subdir(index) {
             each_file_below(&below, visit);
@@ -264,11 +264,6 @@ fn contains_below(scene: &Gd<PackedScene>, path: &str, seen: &mut Vec<String>) -
     (0..state.get_node_count())
         .filter_map(|it| state.get_node_instance(it))
         .any(|it| contains_below(&it, path, seen))
-}
-
-/// An object of a class that gdext does not generate, made by name.
-pub(crate) fn is_object(value: &Variant) -> bool {
-    value.get_type() == VariantType::OBJECT && !value.is_nil()
 }
 
 /// Name of the scene's root as its file has it.

@@ -1,9 +1,11 @@
 //! The tabs of open scenes, and whether one has unsaved changes.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use godot::classes::{EditorInterface, Node, TabBar, TranslationServer};
+use godot::classes::{EditorInterface, EditorUndoRedoManager, Node, TabBar, TranslationServer};
+use godot::global::Error;
 use godot::obj::{Gd, InstanceId, Singleton};
 use godot_mcp_core::{ToolError, suggest};
 use serde_json::{Map, Value, json};
@@ -15,6 +17,10 @@ use super::edit::Acted;
 const MAX_ACTIONS: i32 = 10;
 /// Longest time until the editor shows what it was told to.
 const SETTLE_TIME: Duration = Duration::from_secs(5);
+
+thread_local! {
+    static HISTORIES: RefCell<HashMap<InstanceId, i32>> = RefCell::default();
+}
 
 /// One open scene.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,6 +84,18 @@ pub(crate) fn switch_to(root: &Gd<Node>) -> bool {
     EditorInterface::singleton().get_edited_scene_root().as_ref() == Some(root)
 }
 
+/// Closes a scene's tab and drops its unsaved changes. The tab in front stays in front.
+pub(crate) fn close(root: &Gd<Node>) -> bool {
+    let id = root.instance_id();
+    let mut editor = EditorInterface::singleton();
+    let front = editor.get_edited_scene_root().filter(|it| it != root);
+    let closed = switch_to(root) && editor.close_scene() == Error::OK;
+    if let Some(front) = front.filter(|it| it.is_instance_valid()) {
+        switch_to(&front);
+    }
+    closed && !editor.get_open_scene_roots().iter_shared().any(|it| it.instance_id() == id)
+}
+
 /// The root of the open scene with this file.
 pub(crate) fn root_of(path: &str) -> Option<Gd<Node>> {
     let roots = EditorInterface::singleton().get_open_scene_roots();
@@ -101,6 +119,21 @@ pub(crate) fn is_dirty(root: &Gd<Node>) -> bool {
     index.and_then(|it| open_scenes().get(it).map(|it| it.dirty)).unwrap_or(false)
 }
 
+/// The engine tells the history of the scene in front only, so it is noted whenever one comes there.
+pub(crate) fn note_history(root: &Gd<Node>) {
+    if let Some(manager) = EditorInterface::singleton().get_editor_undo_redo() {
+        let id = manager.get_object_history_id(root);
+        HISTORIES.with(|it| it.borrow_mut().insert(root.instance_id(), id));
+    }
+}
+
+fn history_of(manager: &Gd<EditorUndoRedoManager>, root: &Gd<Node>) -> i32 {
+    if EditorInterface::singleton().get_edited_scene_root().as_ref() == Some(root) {
+        return manager.get_object_history_id(root);
+    }
+    HISTORIES.with(|it| it.borrow().get(&root.instance_id()).copied()).unwrap_or(0)
+}
+
 /// What closing or reloading a scene would lose: its newest actions, newest first. The engine does
 /// not tell which of them are older than the last save.
 pub(crate) fn unsaved_changes(root: &Gd<Node>) -> Value {
@@ -109,7 +142,7 @@ pub(crate) fn unsaved_changes(root: &Gd<Node>) -> Value {
     }
     let mut names = Vec::new();
     if let Some(manager) = EditorInterface::singleton().get_editor_undo_redo()
-        && let Some(mut history) = manager.get_history_undo_redo(manager.get_object_history_id(root))
+        && let Some(history) = manager.get_history_undo_redo(history_of(&manager, root))
     {
         let newest = history.get_current_action();
         let oldest = (newest - MAX_ACTIONS + 1).max(0);
