@@ -3,6 +3,7 @@
 pub(crate) mod edit;
 pub(crate) mod files;
 pub(crate) mod history;
+pub(crate) mod inspect;
 pub(crate) mod log_feed;
 pub(crate) mod persistence;
 pub(crate) mod properties;
@@ -11,6 +12,7 @@ pub(crate) mod scene;
 pub(crate) mod scene_files;
 pub(crate) mod scene_keeper;
 pub(crate) mod scene_tabs;
+pub(crate) mod scene_tree;
 pub(crate) mod snapshots;
 pub(crate) mod values;
 

@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use godot::classes::{EditorInterface, EditorUndoRedoManager, Node, TabBar, TranslationServer};
+use godot::classes::notify::NodeNotification;
+use godot::classes::{EditorInterface, EditorUndoRedoManager, Node, TabBar};
 use godot::global::Error;
 use godot::obj::{Gd, InstanceId, Singleton};
 use godot_mcp_core::{ToolError, suggest};
@@ -52,22 +53,24 @@ pub(crate) fn open_scenes() -> Vec<OpenScene> {
         .collect()
 }
 
-/// Titles of the tabs that have a scene.
+/// Titles of the tabs that have a scene, as they are right now.
+///
+/// The engine refreshes titles some frames after a change. They are made anew, and at once, when the
+/// tabs are told that the language changed, which does nothing else to them.
 fn titles(wanted: usize) -> Vec<String> {
-    let Some(tabs) = tab_bar() else { return Vec::new() };
+    let Some((mut holder, tabs)) = scene_tabs() else { return Vec::new() };
+    holder.notify(NodeNotification::TRANSLATION_CHANGED);
     tabs_with_scene(&tabs, wanted).into_iter().map(|it| tabs.get_tab_title(it).to_string()).collect()
 }
 
-/// Indices of the tabs that have a scene. The engine's list of roots leaves out tabs without one,
-/// which are titled `[empty]` in the editor's language.
+/// Indices of the tabs that have a scene. A tab without a root is left out of the engine's list of
+/// roots, and has no icon.
 fn tabs_with_scene(tabs: &Gd<TabBar>, wanted: usize) -> Vec<i32> {
-    let all: Vec<i32> = (0..tabs.get_tab_count()).collect();
-    if all.len() == wanted {
-        return all;
+    let all = 0..tabs.get_tab_count();
+    if usize::try_from(tabs.get_tab_count()) == Ok(wanted) {
+        return all.collect();
     }
-    let domain = TranslationServer::singleton().get_or_add_domain("godot.editor");
-    let empty = domain.map_or_else(|| "[empty]".to_owned(), |it| it.translate("[empty]").to_string());
-    all.into_iter().filter(|&it| tabs.get_tab_title(it).to_string().trim_end_matches("(*)") != empty).collect()
+    all.filter(|it| tabs.get_tab_icon(*it).is_some()).collect()
 }
 
 /// Makes a scene's tab the current one. False when it has no tab.
@@ -78,7 +81,7 @@ pub(crate) fn switch_to(root: &Gd<Node>) -> bool {
     }
     let roots = editor.get_open_scene_roots();
     let Some(index) = roots.iter_shared().position(|it| it == *root) else { return false };
-    let Some(mut tabs) = tab_bar() else { return false };
+    let Some((_, mut tabs)) = scene_tabs() else { return false };
     let Some(&tab) = tabs_with_scene(&tabs, roots.len()).get(index) else { return false };
     tabs.set_current_tab(tab);
     EditorInterface::singleton().get_edited_scene_root().as_ref() == Some(root)
@@ -151,22 +154,24 @@ pub(crate) fn unsaved_changes(root: &Gd<Node>) -> Value {
     json!({"dirty": true, "newest_actions": names})
 }
 
-fn tab_bar() -> Option<Gd<TabBar>> {
+/// The editor's own `EditorSceneTabs`, which keeps the titles, and the bar that shows them.
+fn scene_tabs() -> Option<(Gd<Node>, Gd<TabBar>)> {
     thread_local! {
-        static FOUND: RefCell<Option<InstanceId>> = const { RefCell::new(None) };
+        static FOUND: RefCell<Option<(InstanceId, InstanceId)>> = const { RefCell::new(None) };
     }
     let cached = FOUND.with(|it| *it.borrow());
-    if let Some(id) = cached
-        && let Ok(tabs) = Gd::<TabBar>::try_from_instance_id(id)
+    if let Some((holder, tabs)) = cached
+        && let Ok(holder) = Gd::<Node>::try_from_instance_id(holder)
+        && let Ok(tabs) = Gd::<TabBar>::try_from_instance_id(tabs)
     {
-        return Some(tabs);
+        return Some((holder, tabs));
     }
     let base = EditorInterface::singleton().get_base_control()?;
     let holder = base.find_children_ex("*").type_("EditorSceneTabs").owned(false).done().get(0)?;
     let tabs = holder.find_children_ex("*").type_("TabBar").owned(false).done().get(0)?;
-    let tabs = tabs.cast::<TabBar>();
-    FOUND.with(|it| *it.borrow_mut() = Some(tabs.instance_id()));
-    Some(tabs)
+    let tabs = tabs.try_cast::<TabBar>().ok()?;
+    FOUND.with(|it| *it.borrow_mut() = Some((holder.instance_id(), tabs.instance_id())));
+    Some((holder, tabs))
 }
 
 /// Asks once a frame until `done` has an answer, which is nearly always at once. After a few

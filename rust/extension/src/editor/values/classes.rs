@@ -93,3 +93,8 @@ pub(super) fn global_name(script: &Gd<Script>) -> Option<String> {
     let name = script.get_global_name().to_string();
     (!name.is_empty()).then_some(name)
 }
+
+/// Whether a class of the engine declares the property.
+pub(super) fn has_native_property(class: &str, property: &str) -> bool {
+    !ClassDb::singleton().class_get_property_getter(class, property).is_empty()
+}

@@ -310,11 +310,11 @@ pub(super) fn tagged(
         Some(name) => {
             let named = Typing::named(name, slot, context).map_err(|why| refusal(json, slot, &why))?;
             match declared {
+                _ if named.equals(&found) => Ok(found),
                 Some(declared) if declared.is_typed() && !declared.equals(&named) => {
                     let why = format!("its {key} type is {name}, declared is {}", declared.name());
                     Err(refusal(json, slot, &why))
                 }
-                Some(declared) if declared.is_typed() => Ok(declared),
                 _ => Ok(named),
             }
         }

@@ -15,8 +15,8 @@ pub(super) fn value(
     current: &Variant,
     context: &Context,
 ) -> Result<Variant, ToolError> {
-    if slot.is_any() {
-        return any(json, slot, context);
+    if slot.is_any() || holds_another_type(slot, current) {
+        return any(json, &Slot::any(slot.name.clone()), context);
     }
     if slot.kind == VariantType::OBJECT {
         return object(json, slot, context);
@@ -28,6 +28,12 @@ pub(super) fn value(
         };
     }
     plain(json, slot, current, context)
+}
+
+/// Some internal properties declare one type and hold another, such as `_data` of a curve, which
+/// declares an integer and holds an array. What is there now is right.
+fn holds_another_type(slot: &Slot, current: &Variant) -> bool {
+    !current.is_nil() && !kinds::related(slot.kind, current.get_type())
 }
 
 /// A value without a tag, for a slot of one type.

@@ -8,7 +8,7 @@ use godot::global::is_same;
 use godot::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::containers::{self, Typing};
+use super::containers;
 use super::slot::Slot;
 use super::{Context, kinds, nodes, numbers, resources, structs};
 
@@ -19,7 +19,7 @@ const MAX_CONTAINERS: usize = 32;
 const MAX_RESOURCES: usize = 6;
 
 /// Values that one answer may hold, and those that one built-in resource may take of them.
-const MAX_VALUES: usize = 2_000_000;
+const MAX_VALUES: usize = 500_000;
 const MAX_RESOURCE_VALUES: usize = 20_000;
 
 /// Byte arrays up to this length are shown as numbers.
@@ -49,7 +49,7 @@ impl<'a> Encoder<'a> {
     /// The read form for `slot`. A value of another type than the slot's is tagged.
     pub(super) fn value(&mut self, value: &Variant, slot: Option<&Slot>) -> Value {
         let kind = value.get_type();
-        let slot = slot.filter(|it| it.kind == kind);
+        let slot = slot.filter(|it| kinds::related(it.kind, kind));
         if !self.take(weight(value, kind)) {
             return truncated(kind);
         }
@@ -112,16 +112,21 @@ impl<'a> Encoder<'a> {
 
     fn array(&mut self, value: &Variant, slot: Option<&Slot>) -> Value {
         let array: AnyArray = value.to();
-        let any = Slot::of_kind("", VariantType::ARRAY);
-        let declared = containers::array_typing(slot.unwrap_or(&any), &Variant::nil());
-        let found = containers::array_typing(slot.unwrap_or(&any), value);
-        let items = |encoder: &mut Self, typing: &Typing| {
-            let element = Some(&typing.slot);
+        let items = |encoder: &mut Self, element: Option<&Slot>| {
             array.iter_shared().map(|it| encoder.value(&it, element)).collect::<Vec<_>>()
         };
+        let hinted = slot.is_some_and(|it| it.kind == VariantType::ARRAY && !it.hint_string.is_empty());
+        if !hinted && !array.element_type().is_typed() {
+            return self.nested(value, |encoder| Value::Array(items(encoder, None)));
+        }
+        let any = Slot::of_kind("", VariantType::ARRAY);
+        let slot = slot.unwrap_or(&any);
+        let declared = containers::array_typing(slot, &Variant::nil());
+        let found = containers::array_typing(slot, value);
         self.nested(value, |encoder| {
-            let items = items(encoder, &found);
-            if found.equals(&declared) {
+            let items = items(encoder, Some(&found.slot));
+            // A packed slot that holds a plain array takes plain elements as well.
+            if slot.kind != VariantType::ARRAY || found.equals(&declared) {
                 Value::Array(items)
             } else {
                 json!({ "type": "Array", "element": found.name(), "items": items })

@@ -63,6 +63,20 @@ pub(super) fn by_name(name: &str) -> Option<VariantType> {
     VariantType::try_from_ord(i32::try_from(ord).ok()?)
 }
 
+/// Whether the engine converts between the two without loss: texts, numbers, arrays.
+///
+/// Some of its own properties hold another type than they declare, such as `theme_type_variation`
+/// (declared `String`, holds a `StringName`).
+pub(super) fn related(a: VariantType, b: VariantType) -> bool {
+    let family = |kind: VariantType| match kind {
+        VariantType::STRING | VariantType::STRING_NAME | VariantType::NODE_PATH => Some(0),
+        VariantType::INT | VariantType::FLOAT => Some(1),
+        kind if kind.ord() >= VariantType::ARRAY.ord() => Some(2),
+        _ => None,
+    };
+    a == b || family(a).is_some() && family(a) == family(b)
+}
+
 /// What the `"type"` of a JSON object says about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag {

@@ -21,10 +21,11 @@ pub(super) fn by_path(path: &str, slot: &Slot, context: &Context) -> Result<Vari
         return Err(invalid(format!("there is no scene in which \"{path}\" could be a node")));
     };
     let Some(node) = find(path, root, context) else {
-        let paths = paths_below(root);
-        return Err(ToolError::not_found(format!("no node at \"{path}\""))
-            .required(slot.name.clone())
-            .suggest(near(path, &paths, 5)));
+        let near = near(path, &paths_below(root), 5);
+        let error = ToolError::not_found(format!("no node at \"{path}\""));
+        let error =
+            if near.is_empty() { error.hint(kinds::forms(slot)) } else { error.suggest(near) };
+        return Err(error.required(slot.name.clone()));
     };
     if !in_scene(&node, root) {
         return Err(invalid(format!("\"{path}\" is outside the edited scene")));
@@ -44,10 +45,18 @@ fn find(path: &str, root: &Gd<Node>, context: &Context) -> Option<Gd<Node>> {
     if matches!(path, "" | "." | "/") {
         return Some(root.clone());
     }
-    // Absolute paths count from the viewport, and a colon starts a property: neither names a node.
-    if path.starts_with('/') || path.contains(':') {
+    // A colon starts a property, which is no node.
+    if path.contains(':') {
         return None;
     }
+    let name = root.get_name().to_string();
+    // The path that the node has in the running game. The engine is not asked: in the editor the
+    // scene lies elsewhere, and an absolute path from outside the tree prints an error.
+    if let Some(rest) = path.strip_prefix("/root") {
+        let rest = rest.strip_prefix('/')?.strip_prefix(&name)?;
+        return below(rest, root);
+    }
+    let path = path.trim_start_matches('/');
     if path.starts_with("./") || path.starts_with("..") {
         let object = context.object.clone().and_then(|it| it.try_cast::<Node>().ok());
         return object.unwrap_or_else(|| root.clone()).get_node_or_null(path);
@@ -56,7 +65,11 @@ fn find(path: &str, root: &Gd<Node>, context: &Context) -> Option<Gd<Node>> {
         return Some(node);
     }
     // The root's own name in front, as people read it in the tree.
-    let rest = path.strip_prefix(&root.get_name().to_string())?;
+    below(path.strip_prefix(&name)?, root)
+}
+
+/// The node at `/Child/...` below the root, or the root for nothing.
+fn below(rest: &str, root: &Gd<Node>) -> Option<Gd<Node>> {
     match rest.strip_prefix('/') {
         Some(rest) => root.get_node_or_null(rest),
         None => rest.is_empty().then(|| root.clone()),

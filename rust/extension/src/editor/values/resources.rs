@@ -51,9 +51,14 @@ fn load(path: &str, slot: &Slot, context: &Context) -> Result<Variant, ToolError
             return Err(ToolError::invalid(slot.name.clone(), message)
                 .hint("import it first, or use a file that Godot loads as a resource"));
         }
-        return Err(ToolError::not_found(format!("no resource at \"{path}\""))
-            .required(slot.name.clone())
-            .suggest(near_files(path)));
+        let near = near_files(path);
+        let error = ToolError::not_found(format!("no resource at \"{path}\""));
+        let error = if near.is_empty() {
+            error.hint("give the full res:// path of a file of the project")
+        } else {
+            error.suggest(near)
+        };
+        return Err(error.required(slot.name.clone()));
     }
     let resource = loader.load(path).ok_or_else(|| {
         ToolError::invalid(slot.name.clone(), format!("\"{path}\" could not be loaded"))
@@ -156,7 +161,9 @@ fn instantiate(class: &str, slot: &Slot) -> Result<Gd<Resource>, ToolError> {
         return Err(invalid(format!("\"{class}\" is abstract")).suggest(names));
     }
     let made = ClassDb::singleton().instantiate(&native).try_to::<Gd<Resource>>();
-    let mut resource = made.map_err(|_| invalid(format!("\"{class}\" cannot be instantiated")))?;
+    let mut resource = made.map_err(|_| {
+        invalid(format!("\"{class}\" cannot be instantiated")).hint("use another class")
+    })?;
     if native != class {
         // Attached rather than `new()`: without @tool the editor then keeps a placeholder, and no
         // code of the project runs.
@@ -204,8 +211,14 @@ fn set_properties(
             let names: Vec<_> = slots.keys().collect();
             let (name, _) = open[0];
             let class = classes::name_of(&object);
-            return Err(ToolError::invalid(slot.name.clone(), format!("{class} has no property \"{name}\""))
-                .suggest(near(name, names, 5)));
+            let message = format!("{class} has no property \"{name}\"");
+            let near = near(name, names, 5);
+            let error = ToolError::invalid(slot.name.clone(), message);
+            return Err(if near.is_empty() {
+                error.hint(format!("leave it out, or look up the properties of {class}"))
+            } else {
+                error.suggest(near)
+            });
         }
     }
     Ok(())
@@ -225,10 +238,12 @@ fn set_property(
     let name = &property.name;
     let part = format!("property \"{name}\"");
     if property.usage.is_set(PropertyUsageFlags::READ_ONLY) {
-        return Err(ToolError::invalid(slot.name.clone(), format!("{part} is read-only")));
+        return Err(ToolError::invalid(slot.name.clone(), format!("{part} is read-only"))
+            .hint("leave it out"));
     }
     if matches!(&**name, "resource_path" | "resource_scene_unique_id") {
-        return Err(ToolError::invalid(slot.name.clone(), format!("{part} is set by the editor")));
+        return Err(ToolError::invalid(slot.name.clone(), format!("{part} is set by the editor"))
+            .hint("leave it out; to reuse a saved resource write its res:// path instead"));
     }
     let before = resource.get(name);
     let value = decode::value(json, property, &before, context)
@@ -238,7 +253,7 @@ fn set_property(
     // Clamped is fine (S10.6), ignored is not.
     if compare::same(&before, &after) && !compare::same(&value, &after) {
         let message = format!("{part} does not take {}", kinds::shown(json));
-        return Err(ToolError::invalid(slot.name.clone(), message));
+        return Err(ToolError::invalid(slot.name.clone(), message).hint(kinds::forms(property)));
     }
     Ok(())
 }
@@ -258,9 +273,9 @@ fn set_dynamic(
         .map_err(|error| within(error, slot, &format!("property \"{name}\"")))?;
     resource.set(name, &value);
     let object = resource.clone().upcast::<Object>();
-    if Slot::of(&object, name).is_none() {
-        return Ok(false);
-    }
+    let Some(found) = Slot::of(&object, name) else { return Ok(false) };
+    // Now that it says what it is: once more by its own slot.
+    set_property(resource, &found, json, slot, context)?;
     open.remove(at);
     Ok(true)
 }
@@ -306,7 +321,7 @@ pub(super) fn stored_properties(resource: &Gd<Resource>) -> (String, Vec<(Slot, 
         }
         let value = object.get(&slot.name);
         let default = match &script {
-            Some(script) if slot.usage.is_set(PropertyUsageFlags::SCRIPT_VARIABLE) => {
+            Some(script) if !classes::has_native_property(&native, &slot.name) => {
                 script.get_property_default_value(&slot.name)
             }
             _ => ClassDb::singleton().class_get_property_default_value(&native, &slot.name),

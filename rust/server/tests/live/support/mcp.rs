@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientInfo, Implementation, ProgressNotificationParam,
+    CallToolRequestParams, CallToolResult, ClientConfig, Implementation, ProgressNotificationParam,
     ProtocolVersion, ResourceUpdatedNotificationParam,
 };
 use rmcp::service::{
@@ -41,8 +41,8 @@ pub(crate) struct Listener {
 }
 
 impl ClientHandler for Listener {
-    fn get_info(&self) -> ClientInfo {
-        let mut info = ClientInfo::default();
+    fn get_info(&self) -> ClientConfig {
+        let mut info = ClientConfig::default();
         info.client_info = Implementation::new("tester", "7");
         info
     }

@@ -1,0 +1,196 @@
+//! `make bench`: end to end over HTTP against a real headless editor, with a native client and a
+//! kept connection. Prints each figure beside its bound and fails when one is missed.
+#![expect(clippy::print_stdout, reason = "a command line program")]
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use godot_mcp_tests::editor::{Editor, Launch};
+use godot_mcp_tests::wire::Wire;
+use serde_json::{Value, json};
+
+/// Warm calls a figure.
+const CALLS: usize = 200;
+const WARM_UP: usize = 30;
+/// The engine's sleep of an unfocused editor.
+const UNFOCUSED_USEC: u32 = 100_000;
+const IDLE_WINDOW: Duration = Duration::from_secs(10);
+
+fn main() -> ExitCode {
+    let editor = Launch::fixture("plain").start();
+    let mut bench = Bench { wire: Wire::connect(&editor.url, &editor.token), failed: false };
+    println!("{:<44} {:>9} {:>9} {:>9}", "", "p50", "p95", "bound");
+
+    editor.gd(&small_scene());
+    let focused = bench.all(&editor, "");
+    editor.gd(&format!("OS.low_processor_usage_mode_sleep_usec = {UNFOCUSED_USEC}"));
+    // Two calls, so that the pump has taken the new value over.
+    for _ in 0..2 {
+        bench.wire.call("get_active_scene", &json!({}));
+    }
+    let unfocused = bench.all(&editor, ", sleep of 100 ms");
+    for ((name, focused), (_, unfocused)) in focused.iter().zip(&unfocused) {
+        bench.figure_ratio(&format!("{name}: unfocused / focused"), unfocused / focused, 1.5);
+    }
+    editor.gd("OS.low_processor_usage_mode_sleep_usec = 6900");
+
+    big_scene(&editor);
+    let mut bytes = 0;
+    let times = bench.time(|wire| {
+        bytes = wire.call_bytes("get_scene_tree", &json!({"max_nodes": 2000})).body.len();
+    });
+    bench.figure("get_scene_tree, 1,000 nodes", &times, Some(6.0));
+    bench.count("get_scene_tree, 1,000 nodes: bytes", bytes as f64, 20_000.0, false);
+
+    let rate = in_flight(&editor, 8);
+    bench.count("8 calls in flight: calls a second", rate, 4_000.0, true);
+
+    let with = idle_cpu(&editor);
+    drop(editor);
+    let without = Launch::fixture("plain").without_addon().start_bare();
+    let baseline = idle_cpu(&without);
+    println!("{:<44} {with:>8.2}% {baseline:>8.2}%", "idle CPU of the editor: plugin on, off");
+    bench.count("idle CPU: percentage points over plugin off", with - baseline, 1.0, false);
+
+    if bench.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+struct Bench {
+    wire: Wire,
+    failed: bool,
+}
+
+impl Bench {
+    /// The figures that are measured both focused and unfocused; p50 of each.
+    fn all(&mut self, editor: &Editor, note: &str) -> Vec<(&'static str, f64)> {
+        let mut medians = Vec::new();
+        let mut value = 0;
+        let mut measure = |bench: &mut Self, name, bound, call: &mut dyn FnMut(&mut Wire)| {
+            let times = bench.time(call);
+            bench.figure(&format!("{name}{note}"), &times, Some(bound));
+            medians.push((name, percentile(&times, 0.5)));
+        };
+        measure(self, "get_active_scene", 0.6, &mut |wire| {
+            check(&wire.call("get_active_scene", &json!({})))
+        });
+        measure(self, "get_scene_tree, small", 0.6, &mut |wire| {
+            check(&wire.call("get_scene_tree", &json!({})))
+        });
+        measure(self, "set_node_property", 1.0, &mut |wire| {
+            value += 1;
+            let args = json!({"node_path": "A", "property": "position", "value": [value, 1]});
+            check(&wire.call("set_node_property", &args));
+        });
+        measure(self, "create_node and delete_node", 3.0, &mut |wire| {
+            let args = json!({"parent_path": ".", "node_type": "Node2D", "node_name": "New"});
+            check(&wire.call("create_node", &args));
+            check(&wire.call("delete_node", &json!({"node_path": "New", "confirm": true})));
+        });
+        // The history would grow over the runs and is not what is measured.
+        editor.gd("EditorInterface.save_scene()");
+        medians
+    }
+
+    fn time(&mut self, mut call: impl FnMut(&mut Wire)) -> Vec<f64> {
+        for _ in 0..WARM_UP {
+            call(&mut self.wire);
+        }
+        let mut times: Vec<f64> = (0..CALLS)
+            .map(|_| {
+                let start = Instant::now();
+                call(&mut self.wire);
+                start.elapsed().as_secs_f64() * 1000.0
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        times
+    }
+
+    fn figure(&mut self, name: &str, times: &[f64], bound: Option<f64>) {
+        let (p50, p95) = (percentile(times, 0.5), percentile(times, 0.95));
+        let bound_text = bound.map(|it| format!("{it:.1} ms")).unwrap_or_default();
+        let missed = bound.is_some_and(|it| p50 > it);
+        self.failed |= missed;
+        println!("{name:<44} {p50:>6.3} ms {p95:>6.3} ms {bound_text:>9}{}", mark(missed));
+    }
+
+    fn figure_ratio(&mut self, name: &str, ratio: f64, bound: f64) {
+        let missed = ratio > bound;
+        self.failed |= missed;
+        println!("{name:<44} {ratio:>8.2}x {:>9} {bound:>8.1}x{}", "", mark(missed));
+    }
+
+    fn count(&mut self, name: &str, value: f64, bound: f64, at_least: bool) {
+        let missed = if at_least { value < bound } else { value > bound };
+        self.failed |= missed;
+        println!("{name:<44} {value:>9.1} {:>9} {bound:>9.0}{}", "", mark(missed));
+    }
+}
+
+fn mark(missed: bool) -> &'static str {
+    if missed { "  MISSED" } else { "" }
+}
+
+fn percentile(sorted: &[f64], part: f64) -> f64 {
+    sorted[((sorted.len() - 1) as f64 * part).round() as usize]
+}
+
+#[track_caller]
+fn check(answer: &Value) {
+    assert!(answer["result"]["isError"] != true && answer.get("error").is_none(), "{answer}");
+}
+
+fn small_scene() -> String {
+    scene_code("small", 8)
+}
+
+fn big_scene(editor: &Editor) {
+    editor.gd(&scene_code("big", 1_000));
+}
+
+/// Writes a scene of so many nodes, in groups of ten under a parent, and opens it.
+fn scene_code(name: &str, count: usize) -> String {
+    format!(
+        "var root := Node2D.new()\nroot.name = \"Main\"\nvar parent: Node = root\nfor index in {count} - 1:\n\
+         \tvar node := Node2D.new()\n\tnode.name = \"A\" if index == 0 else \"N%d\" % index\n\
+         \tif index % 10 == 0:\n\t\tparent = root\n\tparent.add_child(node)\n\tnode.owner = root\n\
+         \tif index % 10 == 0:\n\t\tparent = node\n\
+         var packed := PackedScene.new()\npacked.pack(root)\nroot.free()\n\
+         ResourceSaver.save(packed, \"res://{name}.tscn\")\n\
+         EditorInterface.open_scene_from_path(\"res://{name}.tscn\")"
+    )
+}
+
+/// Calls a second with so many clients, each with a connection of its own.
+fn in_flight(editor: &Editor, clients: usize) -> f64 {
+    const EACH: usize = 1_000;
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..clients {
+            scope.spawn(|| {
+                let mut wire = Wire::connect(&editor.url, &editor.token);
+                for _ in 0..EACH {
+                    check(&wire.call("get_active_scene", &json!({})));
+                }
+            });
+        }
+    });
+    (clients * EACH) as f64 / start.elapsed().as_secs_f64()
+}
+
+/// Per cent of one core over a quiet window, from the process's own clock.
+fn idle_cpu(editor: &Editor) -> f64 {
+    // The first seconds have scans and thumbnails in them.
+    std::thread::park_timeout(Duration::from_secs(5));
+    let ticks = |pid| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("Linux");
+        let fields: Vec<&str> =
+            stat.rsplit(')').next().expect("a name").split_whitespace().collect();
+        let number = |index: usize| fields[index].parse::<f64>().expect("a number");
+        number(11) + number(12)
+    };
+    let (start, before) = (Instant::now(), ticks(editor.pid()));
+    std::thread::park_timeout(IDLE_WINDOW);
+    // 100 ticks a second on every Linux that we build for.
+    (ticks(editor.pid()) - before) / start.elapsed().as_secs_f64()
+}

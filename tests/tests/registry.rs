@@ -1,0 +1,318 @@
+//! Rules that every registered tool keeps, checked without an editor.
+
+use std::collections::BTreeSet;
+
+use godot_mcp_core::registry::Registry;
+use godot_mcp_core::{Expect, SafetyClass, ToolSpec, UndoKind, paths, schema, toolset};
+use godot_mcp_tests::editor::repository;
+use serde_json::{Value, json};
+
+/// S6.7: tools whose effect is editor state. It grows only with a reason.
+const EDITOR_STATE: &[&str] = &[
+    "godot_undo",
+    "godot_redo",
+    "save_scene",
+    "open_scene",
+    "reload_scene",
+    "close_scene",
+    "save_all_scenes",
+    "select_nodes",
+];
+/// Default `tools/list` (S11.5).
+const MAX_DEFAULT_TOOLS: usize = 28;
+const MAX_DEFAULT_TOKENS: usize = 3_000;
+const MAX_TOKENS_A_TOOL: usize = 110;
+
+fn registry() -> Registry {
+    Registry::new(godot_mcp_extension::builtin_specs())
+}
+
+/// Fails with every violation at once.
+#[track_caller]
+fn none(problems: Vec<String>) {
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+}
+
+fn each(check: impl Fn(&ToolSpec) -> Vec<String>) -> Vec<String> {
+    let registry = registry();
+    registry
+        .tools()
+        .flat_map(|spec| {
+            check(spec).into_iter().map(|it| format!("{}: {it}", spec.name)).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// S1.1, S1.2: the class decides `dry_run`, `confirm` and the kind of undo.
+#[test]
+fn classes_are_consistent() {
+    none(each(|spec| {
+        let mut problems = Vec::new();
+        let properties = &spec.input_schema["properties"];
+        if properties.get(schema::DRY_RUN).is_some() != spec.class.has_dry_run() {
+            problems.push("dry_run does not follow from the class".to_owned());
+        }
+        if properties.get(schema::CONFIRM).is_some() != spec.class.has_confirm() {
+            problems.push("confirm does not follow from the class".to_owned());
+        }
+        let edits = spec.class.has_dry_run();
+        if edits == (spec.undo == UndoKind::Nothing) {
+            problems.push(format!("undo is {:?}", spec.undo));
+        }
+        let state = matches!(spec.undo, UndoKind::EditorState(_));
+        if state != EDITOR_STATE.contains(&spec.name.as_str()) {
+            problems.push("editor state: not as the list in this test says (S6.7)".to_owned());
+        }
+        problems
+    }));
+}
+
+/// Names, sentences and examples.
+#[test]
+fn tools_are_documented() {
+    none(each(|spec| {
+        let mut problems = Vec::new();
+        let plain = |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '_';
+        if !spec.name.chars().all(plain) || spec.name.len() > 64 {
+            problems.push("the name is not snake case".to_owned());
+        }
+        if !spec.description.ends_with('.') || spec.description.len() > 600 {
+            problems.push("the description is no short sentence".to_owned());
+        }
+        for (name, declared) in spec.input_schema["properties"].as_object().into_iter().flatten() {
+            let text = declared["description"].as_str().unwrap_or_default();
+            if !text.is_empty() && !text.ends_with('.') {
+                problems.push(format!("the description of {name} does not end as a sentence"));
+            }
+        }
+        if !spec.examples.iter().any(|it| !matches!(it.expect, Expect::Refusal(_))) {
+            problems.push("no example of success".to_owned());
+        }
+        let refused = spec.examples.iter().any(|it| matches!(it.expect, Expect::Refusal(_)));
+        let takes = spec.input_schema.get("required").is_some() || spec.class.has_dry_run();
+        if takes
+            && !refused
+            && !["save_all_scenes", "godot_undo", "godot_redo"].contains(&spec.name.as_str())
+        {
+            problems.push("no example of a refusal".to_owned());
+        }
+        problems
+    }));
+}
+
+/// The arguments of each example are valid for the schema that clients see.
+#[test]
+fn examples_fit_the_schema() {
+    let registry = registry();
+    let mut problems = Vec::new();
+    for spec in registry.tools() {
+        let checker = schema::Checker::new(&spec.input_schema).expect("compiles");
+        for example in &spec.examples {
+            let expects_refusal = matches!(example.expect, Expect::Refusal(_));
+            if let Err(error) = checker.check(example.args.clone())
+                && !expects_refusal
+            {
+                problems.push(format!("{}: {}: {error}", spec.name, example.title));
+            }
+        }
+    }
+    none(problems);
+}
+
+/// S11.7: only what every client accepts.
+#[test]
+fn schemas_are_plain() {
+    fn walk(schema: &Value, at: &str, problems: &mut Vec<String>) {
+        let Value::Object(map) = schema else { return };
+        for key in ["$ref", "oneOf", "anyOf", "allOf", "not", "$defs"] {
+            if map.contains_key(key) {
+                problems.push(format!("{at} has {key}"));
+            }
+        }
+        for (name, property) in
+            map.get("properties").and_then(Value::as_object).into_iter().flatten()
+        {
+            if property.get("type").is_none() {
+                problems.push(format!("{at}/{name} has no type"));
+            }
+            walk(property, &format!("{at}/{name}"), problems);
+        }
+        if schema::allows(schema, "array") && map.get("items").is_none() {
+            problems.push(format!("{at} is an array without items"));
+        }
+        if let Some(items) = map.get("items") {
+            walk(items, &format!("{at}/items"), problems);
+        }
+    }
+    none(each(|spec| {
+        let mut problems = Vec::new();
+        walk(&Value::Object(spec.input_schema.clone()), "", &mut problems);
+        problems
+    }));
+}
+
+/// S8.2: a string parameter whose name ends in path or file, at any depth, is contained by format.
+/// Node paths are not files.
+#[test]
+fn path_parameters_are_contained() {
+    fn walk(schema: &Value, at: &str, problems: &mut Vec<String>) {
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            let at = format!("{at}/{name}");
+            let node = [
+                "node_path",
+                "parent_path",
+                "source_path",
+                "target_path",
+                "root_path",
+                "track_path",
+                "tree_path",
+            ];
+            let named =
+                (name.ends_with("path") || name.ends_with("file")) && !name.ends_with("node_path");
+            let format = property["format"].as_str().unwrap_or_default();
+            let contained = paths::FORMATS.contains(&format);
+            if named
+                && !contained
+                && !node.contains(&name.as_str())
+                && !name.ends_with("parent_path")
+            {
+                problems.push(format!("{at} names a file without a format"));
+            }
+            walk(property, &at, problems);
+            if let Some(items) = property.get("items") {
+                walk(items, &at, problems);
+            }
+        }
+    }
+    none(each(|spec| {
+        let mut problems = Vec::new();
+        walk(&Value::Object(spec.input_schema.clone()), "", &mut problems);
+        problems
+    }));
+}
+
+/// Descriptions and hints name only tools that exist.
+#[test]
+fn named_tools_exist() {
+    let registry = registry();
+    let known: BTreeSet<_> = registry.tools().map(|it| it.name.clone()).collect();
+    let parameters: BTreeSet<String> = registry
+        .tools()
+        .flat_map(|it| it.input_schema["properties"].as_object().cloned().unwrap_or_default())
+        .map(|it| it.0)
+        .collect();
+    let mut problems = Vec::new();
+    let mut check = |text: &str, at: &str| {
+        for word in text.split('`').skip(1).step_by(2) {
+            let tool_like =
+                word.contains('_') && word.chars().all(|it| it.is_ascii_lowercase() || it == '_');
+            if tool_like
+                && !known.contains(word)
+                && !parameters.contains(word)
+                && !ALLOWED_WORDS.contains(&word)
+            {
+                problems.push(format!("{at} names `{word}`"));
+            }
+        }
+    };
+    for spec in registry.tools() {
+        check(&spec.description, &spec.name);
+    }
+    // Hints are in the sources; string literals in doc comments are not hints.
+    let sources = repository().join("rust");
+    each_source(&sources, &mut |path, text| {
+        for line in text.lines().filter(|it| !it.trim_start().starts_with("//")) {
+            if line.contains('"') {
+                check(line, path);
+            }
+        }
+    });
+    none(problems);
+}
+
+/// Words in backticks that look like tools and are not.
+const ALLOWED_WORDS: &[&str] = &["dry_run", "input_schema"];
+
+fn each_source(folder: &std::path::Path, visit: &mut dyn FnMut(&str, &str)) {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() && !path.ends_with("target") && !path.ends_with("tests") {
+            each_source(&path, visit);
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            let text = std::fs::read_to_string(&path).expect("UTF-8");
+            visit(&path.display().to_string(), &text);
+        }
+    }
+}
+
+/// Every file in a toolset's folder is a registered tool, and every tool has its file.
+#[test]
+fn files_and_tools_agree() {
+    let registry = registry();
+    let folder = repository().join("rust/extension/src/toolsets");
+    let mut problems = Vec::new();
+    for toolset in registry.toolsets() {
+        let tools: BTreeSet<_> =
+            registry.tools_of(toolset.name).map(|it| it.name.clone()).collect();
+        let files: BTreeSet<_> = std::fs::read_dir(folder.join(toolset.name))
+            .expect("a folder")
+            .flatten()
+            .filter(|it| it.path().is_file())
+            .filter_map(|it| {
+                it.file_name().to_string_lossy().strip_suffix(".rs").map(str::to_owned)
+            })
+            .collect();
+        problems
+            .extend(tools.symmetric_difference(&files).map(|it| format!("{}: {it}", toolset.name)));
+    }
+    none(problems);
+}
+
+/// S11.5. Counted is what a model sees: name, description and input schema.
+#[test]
+fn the_context_stays_small() {
+    let registry = registry();
+    let bpe = tiktoken_rs::o200k_base().expect("a vocabulary");
+    let cost = |spec: &ToolSpec| {
+        let entry = json!({
+            "name": spec.name, "description": spec.description, "inputSchema": spec.input_schema
+        });
+        bpe.encode_ordinary(&entry.to_string()).len()
+    };
+    let (enabled, _) = toolset::seed(None, registry.toolsets().map(|it| it.name));
+    let default: Vec<_> = registry.tools().filter(|it| enabled.contains(&it.toolset)).collect();
+    let mut costs: Vec<_> = default.iter().map(|it| (cost(it), it.name.clone())).collect();
+    costs.sort();
+    let sum: usize = costs.iter().map(|it| it.0).sum();
+    println!(
+        "default: {} tools, {sum} tokens; dearest: {:?}",
+        default.len(),
+        costs.iter().rev().take(8).collect::<Vec<_>>()
+    );
+    assert!(default.len() <= MAX_DEFAULT_TOOLS, "{} tools", default.len());
+    assert!(sum <= MAX_DEFAULT_TOKENS, "{sum} tokens: {costs:?}");
+
+    let all: Vec<usize> = registry.tools().map(|it| cost(it)).collect();
+    let average = all.iter().sum::<usize>() / all.len();
+    println!("all: {} tools, {average} tokens a tool", all.len());
+    assert!(average <= MAX_TOKENS_A_TOOL, "{average} tokens a tool");
+}
+
+/// S1.4: the reference is up to date.
+#[test]
+fn docs_are_up_to_date() {
+    let stale = godot_mcp_tests::reference::write_or_check(true);
+    assert!(stale.is_empty(), "run `make docs`: {stale:?}");
+}
+
+/// S9.2: every tool that is not read-only says so in the annotations that the class gives.
+#[test]
+fn read_only_tools_take_no_flags() {
+    none(each(|spec| {
+        let flags = spec.writes_disk || spec.executes_code;
+        match spec.class {
+            SafetyClass::ReadOnly if flags => vec!["a read does not write or run code".to_owned()],
+            _ => Vec::new(),
+        }
+    }));
+}
