@@ -1,7 +1,9 @@
 //! What tools know of the editor: the edited scene, paths, values, edits, undo.
 
+pub(crate) mod connections;
 pub(crate) mod edit;
 pub(crate) mod files;
+pub(crate) mod groups;
 pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod log_feed;

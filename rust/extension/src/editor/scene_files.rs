@@ -10,6 +10,7 @@ use godot::classes::{
     EditorFileSystemDirectory, EditorInterface, EditorPlugin, Node, PackedScene, ResourceLoader,
     ResourceUid,
 };
+use godot::meta::ToGodot;
 use godot::obj::{Gd, Singleton};
 use godot_mcp_core::feed::Severity;
 use godot_mcp_core::{Code, ToolError, suggest, untrusted};
@@ -269,4 +270,14 @@ fn contains_below(scene: &Gd<PackedScene>, path: &str, seen: &mut Vec<String>) -
 /// Name of the scene's root as its file has it.
 pub(crate) fn root_name(scene: &Gd<PackedScene>) -> StringName {
     scene.get_state().filter(|it| it.get_node_count() > 0).map(|it| it.get_node_name(0)).unwrap_or_default()
+}
+
+/// Name for the root of a new scene file, as the editor would choose it: `my_level.tscn` gives
+/// `MyLevel`.
+pub(crate) fn default_name(path: &str) -> String {
+    let file = path.rsplit('/').next().unwrap_or_default();
+    let stem = file.rsplit_once('.').map_or(file, |it| it.0);
+    let name = GString::from(stem).to_variant().call("to_pascal_case", &[]).to_string();
+    let name: String = name.chars().filter(|it| !".:@/\"%".contains(*it) && !it.is_control()).collect();
+    if name.trim().is_empty() { "Root".to_owned() } else { name.trim().to_owned() }
 }
