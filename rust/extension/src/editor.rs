@@ -1,12 +1,15 @@
 //! What tools know of the editor: the edited scene, paths, values, edits, undo.
 
+pub(crate) mod branch;
 pub(crate) mod edit;
 pub(crate) mod files;
 pub(crate) mod history;
 pub(crate) mod log_feed;
+pub(crate) mod node_classes;
 pub(crate) mod persistence;
 pub(crate) mod properties;
 pub(crate) mod quirks;
+pub(crate) mod references;
 pub(crate) mod scene;
 pub(crate) mod scene_tabs;
 pub(crate) mod snapshots;
