@@ -1,18 +1,24 @@
 //! What tools know of the editor: the edited scene, paths, values, edits, undo.
 
+pub(crate) mod branch;
+pub(crate) mod connections;
 pub(crate) mod edit;
 pub(crate) mod files;
 pub(crate) mod glob;
+pub(crate) mod groups;
 pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod log_feed;
+pub(crate) mod node_classes;
 pub(crate) mod persistence;
 pub(crate) mod properties;
 pub(crate) mod quirks;
 pub(crate) mod resource_text;
 pub(crate) mod raw_node;
+pub(crate) mod references;
 pub(crate) mod scene;
 pub(crate) mod scene_files;
+pub(crate) mod scene_keeper;
 pub(crate) mod scene_tabs;
 pub(crate) mod scene_tree;
 pub(crate) mod snapshots;

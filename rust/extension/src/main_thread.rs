@@ -21,7 +21,7 @@ use tokio::sync::oneshot;
 
 use crate::app::{self, App, Glance};
 use crate::dispatch;
-use crate::editor::Editor;
+use crate::editor::{Editor, scene_keeper};
 use crate::host_node::drain_log;
 use crate::tool::Outcome;
 
@@ -274,6 +274,13 @@ impl Pump {
             return;
         }
         drain_log(app);
+        while let Some(work) = scene_keeper::next_deferred() {
+            // What undo and redo left for a moment at which scenes may be opened and closed.
+            let done = self.guarded("undo", || Ok(work()));
+            if let Err(error) = done {
+                tracing::error!("{error}");
+            }
+        }
         self.poll_pending(app);
         let budget = if app.shared.headless { HEADLESS_BUDGET } else { BUDGET };
         let start = Instant::now();

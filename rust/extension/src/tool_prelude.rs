@@ -12,6 +12,7 @@ pub(crate) use serde_json::{Map, Value, json};
 
 pub(crate) use crate::app::Shared;
 pub(crate) use crate::editor::Editor;
+pub(crate) use crate::editor::branch;
 pub(crate) use crate::editor::edit::{Acted, Edit, Op, Step};
 pub(crate) use crate::editor::persistence::{self, Reason, Verdict};
 pub(crate) use crate::editor::scene::{self, Scene};

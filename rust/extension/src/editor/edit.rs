@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 use super::Editor;
 use super::files::FileKeeper;
 use super::persistence::{self, Verdict};
+use super::properties;
 use super::scene::Scene;
 use super::values;
 use crate::tool::Outcome;
@@ -90,6 +91,18 @@ impl Op {
                 }
             }
         }
+    }
+}
+
+fn set_change(shown: &str, old: &Variant, new: &Variant) -> Value {
+    json!({"set": shown, "old": values::summary(old), "new": values::summary(new)})
+}
+
+/// Containers are shared: without a copy, a later change in place would change the history too.
+fn own_copy(value: &Variant) -> Variant {
+    match value.get_type() {
+        VariantType::ARRAY | VariantType::DICTIONARY => value.call("duplicate", &[true.to_variant()]),
+        _ => value.clone(),
     }
 }
 
@@ -177,11 +190,17 @@ pub(crate) enum Acted {
 
 pub(crate) type Action = Box<dyn FnOnce(&Editor) -> Result<Acted, ToolError>>;
 
+/// Asked once a frame after the commit, until what it set off has come about: facts for the answer.
+pub(crate) type Settle = Box<dyn FnMut(&Editor) -> Option<Map<String, Value>>>;
+
 enum Scope {
     /// The history of the edited scene.
     Scene(Gd<Node>),
     /// The history of the project, for edits of files with no scene open.
     Global,
+    /// The history of the project, even when a scene is open: for edits that open or close scenes,
+    /// after which the history of the scene before is out of reach.
+    Project,
     /// No history: S6.7.
     EditorState(Action),
 }
@@ -197,6 +216,7 @@ pub(crate) struct Edit {
     made: Vec<Gd<Node>>,
     /// Changes of an editor-state edit, which has no steps.
     notes: Vec<Value>,
+    settle: Option<Settle>,
 }
 
 impl Edit {
@@ -209,6 +229,16 @@ impl Edit {
     /// human's next Ctrl+Z takes it back, else in the global one.
     pub(crate) fn of_files(title: impl Into<String>) -> Self {
         Self::new(title, Scope::Global)
+    }
+
+    /// An edit of project files that opens or closes scenes, in the project's own history.
+    pub(crate) fn of_project(title: impl Into<String>) -> Self {
+        Self::new(title, Scope::Project)
+    }
+
+    /// Holds the answer back until what the edit set off has come about.
+    pub(crate) fn settle(&mut self, settle: Settle) {
+        self.settle = Some(settle);
     }
 
     /// A change of editor state, without undo (S6.7). `note` is its preview.
@@ -227,6 +257,7 @@ impl Edit {
             facts: Map::new(),
             made: Vec::new(),
             notes: Vec::new(),
+            settle: None,
         }
     }
 
@@ -253,22 +284,56 @@ impl Edit {
     where
         T: godot::obj::Inherits<Object>,
     {
+        self.set_property_as(&format!("{target}:{property}"), object, property, value);
+    }
+
+    /// As `set_property`, with the full name that the change shows.
+    pub(crate) fn set_property_as<T>(&mut self, shown: &str, object: &Gd<T>, property: &str, value: &Variant)
+    where
+        T: godot::obj::Inherits<Object>,
+    {
         let object = object.clone().upcast::<Object>();
-        let old = object.get(property);
-        let change = json!({
-            "set": format!("{target}:{property}"),
-            "old": values::summary(&old),
-            "new": values::summary(value),
-        });
-        let mut step = Step::new(change)
-            .apply(Op::set(&object, property, value))
+        let old = own_copy(&object.get(property));
+        let value = own_copy(value);
+        let mut step = Step::new(set_change(shown, &old, &value))
+            .apply(Op::set(&object, property, &value))
             .revert(Op::set(&object, property, &old));
-        step.checks.push(Check::Property {
-            object,
-            property: StringName::from(property),
-            wanted: value.clone(),
-            old,
-        });
+        // A setter that converts, as from global to local, does not take the exact bits back.
+        for carrier in properties::carriers(&object, property) {
+            step = step.revert(Op::set(&object, carrier, &object.get(*carrier)));
+        }
+        step.checks.push(Check::Property { object, property: StringName::from(property), wanted: value, old });
+        self.steps.push(step);
+    }
+
+    /// Sets a property of an object that the plan made. Undo takes the whole object away.
+    pub(crate) fn set_made<T>(&mut self, shown: &str, object: &Gd<T>, property: &str, value: &Variant)
+    where
+        T: godot::obj::Inherits<Object>,
+    {
+        let object = object.clone().upcast::<Object>();
+        let (old, value) = (Variant::nil(), own_copy(value));
+        let change = json!({"set": format!("{shown}:{property}"), "new": values::summary(&value)});
+        let mut step = Step::new(change).apply(Op::set(&object, property, &value));
+        step.checks.push(Check::Property { object, property: StringName::from(property), wanted: value, old });
+        self.steps.push(step);
+    }
+
+    /// Replaces the script of an object. Undo brings the exported values of the old one back.
+    pub(crate) fn set_script<T>(&mut self, target: &str, object: &Gd<T>, script: &Variant)
+    where
+        T: godot::obj::Inherits<Object>,
+    {
+        let object = object.clone().upcast::<Object>();
+        let old = object.get("script");
+        let mut step = Step::new(set_change(&format!("{target}:script"), &old, script))
+            .apply(Op::set(&object, "script", script))
+            .revert(Op::set(&object, "script", &old));
+        for (property, value) in properties::script_values(&object) {
+            step = step.revert(Op::set(&object, &property, &own_copy(&value)));
+        }
+        let wanted = script.clone();
+        step.checks.push(Check::Property { object, property: StringName::from("script"), wanted, old });
         self.steps.push(step);
     }
 
@@ -352,7 +417,9 @@ impl Edit {
                         wanted.get_type(),
                         VariantType::OBJECT | VariantType::STRING | VariantType::BOOL | VariantType::NODE_PATH
                     );
-                    if lost || foreign && !values::same(wanted, &found) || opaque && kept {
+                    // The engine clamps; a script's setter that changes nothing has refused.
+                    let refused = kept && (opaque || properties::is_of_script(object, property));
+                    if lost || foreign || refused {
                         return Err(ToolError::new(
                             godot_mcp_core::Code::ValidationError,
                             format!(
@@ -404,6 +471,7 @@ impl Edit {
                 Some(root) => root.upcast(),
                 None => keeper.clone().upcast(),
             },
+            Scope::Project => keeper.clone().upcast(),
             Scope::EditorState(_) => return None,
         };
         let mut manager = EditorInterface::singleton().get_editor_undo_redo()?;
@@ -464,7 +532,14 @@ pub(crate) fn commit(mut edit: Edit, editor: &Editor, spec: &ToolSpec) -> Result
     // The history owns them now.
     edit.made.clear();
     extra.insert("undo_token".into(), json!(token));
-    Ok(edit.answer(spec, false, extra).into())
+    let Some(mut settle) = edit.settle.take() else {
+        return Ok(edit.answer(spec, false, extra).into());
+    };
+    let spec = spec.clone();
+    Ok(Outcome::Wait(Box::new(move |editor| -> Option<Answer> {
+        extra.append(&mut settle(editor)?);
+        Some(Ok(Reply::Json(edit.answer(&spec, false, std::mem::take(&mut extra)))))
+    })))
 }
 
 fn act(mut edit: Edit, editor: &Editor, spec: &ToolSpec) -> Result<Outcome, ToolError> {

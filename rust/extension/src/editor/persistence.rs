@@ -94,6 +94,11 @@ pub(crate) fn of_addition(scene: &Scene, parent: &Gd<Node>, name: &str) -> Verdi
     verdict
 }
 
+/// Whether the node is written when the scene is saved.
+pub(crate) fn is_saved(scene: &Scene, node: &Gd<Node>) -> bool {
+    first_unsaved(scene, node).is_none()
+}
+
 /// A node is saved when it and every node above it are owned by the root or by an instance with
 /// editable children; the engine skips the whole branch below one that is not.
 fn first_unsaved(scene: &Scene, node: &Gd<Node>) -> Option<Reason> {

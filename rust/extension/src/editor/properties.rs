@@ -1,6 +1,6 @@
 //! Looking up the property that a call names.
 
-use godot::builtin::StringName;
+use godot::builtin::{StringName, Variant};
 use godot::classes::{ClassDb, Object};
 use godot::obj::EngineBitfield as _;
 use godot::register::info::PropertyUsageFlags;
@@ -48,4 +48,52 @@ pub(crate) fn is_read_only(object: &Gd<Object>, slot: &Slot) -> bool {
     let getter = db.class_get_property_getter(&class, &slot.name).to_string();
     let setter = db.class_get_property_setter(&class, &slot.name).to_string();
     !getter.is_empty() && setter.is_empty()
+}
+
+/// Aliases of what is stored in other properties of the same node, and those properties.
+const CARRIERS: &[(&str, &[&str], &[&str])] = &[
+    (
+        "Node2D",
+        &["rotation_degrees", "transform", "global_position", "global_rotation",
+          "global_rotation_degrees", "global_scale", "global_skew", "global_transform"],
+        &["position", "rotation", "scale", "skew"],
+    ),
+    (
+        "Node3D",
+        &["position", "rotation", "rotation_degrees", "quaternion", "basis", "scale",
+          "global_position", "global_rotation", "global_rotation_degrees", "global_basis",
+          "global_transform"],
+        &["transform"],
+    ),
+    (
+        "Control",
+        &["position", "size", "global_position", "rotation_degrees", "anchors_preset", "layout_mode"],
+        &["anchor_left", "anchor_top", "anchor_right", "anchor_bottom", "offset_left",
+          "offset_top", "offset_right", "offset_bottom", "rotation"],
+    ),
+];
+
+/// The stored properties that an alias writes; none for a property that is stored itself.
+pub(crate) fn carriers(object: &Gd<Object>, property: &str) -> &'static [&'static str] {
+    let entry = CARRIERS.iter().find(|it| it.1.contains(&property) && object.is_class(it.0));
+    entry.map_or(&[], |it| it.2)
+}
+
+/// Whether a value of this property is saved with its object, directly or through others.
+pub(crate) fn is_stored(object: &Gd<Object>, slot: &Slot) -> bool {
+    slot.usage.is_set(PropertyUsageFlags::STORAGE) || !carriers(object, &slot.name).is_empty()
+}
+
+pub(crate) fn is_of_script(object: &Gd<Object>, property: &StringName) -> bool {
+    let slot = Slot::of(object, &property.to_string());
+    slot.is_some_and(|it| it.usage.is_set(PropertyUsageFlags::SCRIPT_VARIABLE))
+}
+
+/// Values that an object's script stores.
+pub(crate) fn script_values(object: &Gd<Object>) -> Vec<(String, Variant)> {
+    let stored = |it: &Slot| {
+        it.usage.is_set(PropertyUsageFlags::SCRIPT_VARIABLE) && it.usage.is_set(PropertyUsageFlags::STORAGE)
+    };
+    let slots = Slot::all(object).into_iter().filter(stored);
+    slots.map(|it| (it.name.clone(), object.get(&it.name))).collect()
 }

@@ -4,18 +4,19 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use godot::builtin::{Callable, GString, StringName, Variant, VariantType};
+use godot::builtin::{Callable, GString, StringName, Variant};
 use godot::classes::resource_loader::CacheMode;
 use godot::classes::{
     EditorFileSystemDirectory, EditorInterface, EditorPlugin, Node, PackedScene, ResourceLoader,
     ResourceUid,
 };
+use godot::meta::ToGodot;
 use godot::obj::{Gd, Singleton};
 use godot_mcp_core::feed::Severity;
 use godot_mcp_core::{Code, ToolError, suggest, untrusted};
 use serde_json::json;
 
-use super::{Editor, files};
+use super::{Editor, files, scene_tabs};
 use crate::host_node::drain_log;
 
 /// Log lines that a load error quotes.
@@ -39,6 +40,7 @@ pub(crate) fn watch(plugin: &Gd<EditorPlugin>) {
     let changed = Callable::from_fn("mcp_scene_changed", |args: &[&Variant]| {
         if let Some(root) = args.first().and_then(|it| it.try_to::<Gd<Node>>().ok()) {
             see(&root.get_scene_file_path().to_string());
+            scene_tabs::note_history(&root);
         }
     });
     plugin.connect("scene_changed", &changed);
@@ -120,7 +122,6 @@ fn each_file_below(folder: &Gd<EditorFileSystemDirectory>, visit: &mut dyn FnMut
     for index in 0..folder.get_file_count() {
         visit(&folder.get_file_path(index).to_string(), &folder.get_file_type(index).to_string());
     }
-    let mut folder = folder.clone();
     for index in 0..folder.get_subdir_count() {
         if let Some(below) = folder.get_subdir(index) {
             each_file_below(&below, visit);
@@ -266,12 +267,17 @@ fn contains_below(scene: &Gd<PackedScene>, path: &str, seen: &mut Vec<String>) -
         .any(|it| contains_below(&it, path, seen))
 }
 
-/// An object of a class that gdext does not generate, made by name.
-pub(crate) fn is_object(value: &Variant) -> bool {
-    value.get_type() == VariantType::OBJECT && !value.is_nil()
-}
-
 /// Name of the scene's root as its file has it.
 pub(crate) fn root_name(scene: &Gd<PackedScene>) -> StringName {
     scene.get_state().filter(|it| it.get_node_count() > 0).map(|it| it.get_node_name(0)).unwrap_or_default()
+}
+
+/// Name for the root of a new scene file, as the editor would choose it: `my_level.tscn` gives
+/// `MyLevel`.
+pub(crate) fn default_name(path: &str) -> String {
+    let file = path.rsplit('/').next().unwrap_or_default();
+    let stem = file.rsplit_once('.').map_or(file, |it| it.0);
+    let name = GString::from(stem).to_variant().call("to_pascal_case", &[]).to_string();
+    let name: String = name.chars().filter(|it| !".:@/\"%".contains(*it) && !it.is_control()).collect();
+    if name.trim().is_empty() { "Root".to_owned() } else { name.trim().to_owned() }
 }

@@ -1,10 +1,12 @@
 //! The tabs of open scenes, and whether one has unsaved changes.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use godot::classes::notify::NodeNotification;
-use godot::classes::{EditorInterface, Node, TabBar};
+use godot::classes::{EditorInterface, EditorUndoRedoManager, Node, TabBar};
+use godot::global::Error;
 use godot::obj::{Gd, InstanceId, Singleton};
 use godot_mcp_core::{ToolError, suggest};
 use serde_json::{Map, Value, json};
@@ -16,6 +18,10 @@ use super::edit::Acted;
 const MAX_ACTIONS: i32 = 10;
 /// Longest time until the editor shows what it was told to.
 const SETTLE_TIME: Duration = Duration::from_secs(5);
+
+thread_local! {
+    static HISTORIES: RefCell<HashMap<InstanceId, i32>> = RefCell::default();
+}
 
 /// One open scene.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,14 +63,14 @@ fn titles(wanted: usize) -> Vec<String> {
     tabs_with_scene(&tabs, wanted).into_iter().map(|it| tabs.get_tab_title(it).to_string()).collect()
 }
 
-/// Indices of the tabs that have a scene. One without a root is left out of the engine's list of
+/// Indices of the tabs that have a scene. A tab without a root is left out of the engine's list of
 /// roots, and has no icon.
 fn tabs_with_scene(tabs: &Gd<TabBar>, wanted: usize) -> Vec<i32> {
-    let all: Vec<i32> = (0..tabs.get_tab_count()).collect();
-    if all.len() == wanted {
-        return all;
+    let all = 0..tabs.get_tab_count();
+    if usize::try_from(tabs.get_tab_count()) == Ok(wanted) {
+        return all.collect();
     }
-    all.into_iter().filter(|&it| tabs.get_tab_icon(it).is_some()).collect()
+    all.filter(|it| tabs.get_tab_icon(*it).is_some()).collect()
 }
 
 /// Makes a scene's tab the current one. False when it has no tab.
@@ -79,6 +85,18 @@ pub(crate) fn switch_to(root: &Gd<Node>) -> bool {
     let Some(&tab) = tabs_with_scene(&tabs, roots.len()).get(index) else { return false };
     tabs.set_current_tab(tab);
     EditorInterface::singleton().get_edited_scene_root().as_ref() == Some(root)
+}
+
+/// Closes a scene's tab and drops its unsaved changes. The tab in front stays in front.
+pub(crate) fn close(root: &Gd<Node>) -> bool {
+    let id = root.instance_id();
+    let mut editor = EditorInterface::singleton();
+    let front = editor.get_edited_scene_root().filter(|it| it != root);
+    let closed = switch_to(root) && editor.close_scene() == Error::OK;
+    if let Some(front) = front.filter(|it| it.is_instance_valid()) {
+        switch_to(&front);
+    }
+    closed && !editor.get_open_scene_roots().iter_shared().any(|it| it.instance_id() == id)
 }
 
 /// The root of the open scene with this file.
@@ -104,6 +122,21 @@ pub(crate) fn is_dirty(root: &Gd<Node>) -> bool {
     index.and_then(|it| open_scenes().get(it).map(|it| it.dirty)).unwrap_or(false)
 }
 
+/// The engine tells the history of the scene in front only, so it is noted whenever one comes there.
+pub(crate) fn note_history(root: &Gd<Node>) {
+    if let Some(manager) = EditorInterface::singleton().get_editor_undo_redo() {
+        let id = manager.get_object_history_id(root);
+        HISTORIES.with(|it| it.borrow_mut().insert(root.instance_id(), id));
+    }
+}
+
+fn history_of(manager: &Gd<EditorUndoRedoManager>, root: &Gd<Node>) -> i32 {
+    if EditorInterface::singleton().get_edited_scene_root().as_ref() == Some(root) {
+        return manager.get_object_history_id(root);
+    }
+    HISTORIES.with(|it| it.borrow().get(&root.instance_id()).copied()).unwrap_or(0)
+}
+
 /// What closing or reloading a scene would lose: its newest actions, newest first. The engine does
 /// not tell which of them are older than the last save.
 pub(crate) fn unsaved_changes(root: &Gd<Node>) -> Value {
@@ -112,7 +145,7 @@ pub(crate) fn unsaved_changes(root: &Gd<Node>) -> Value {
     }
     let mut names = Vec::new();
     if let Some(manager) = EditorInterface::singleton().get_editor_undo_redo()
-        && let Some(mut history) = manager.get_history_undo_redo(manager.get_object_history_id(root))
+        && let Some(history) = manager.get_history_undo_redo(history_of(&manager, root))
     {
         let newest = history.get_current_action();
         let oldest = (newest - MAX_ACTIONS + 1).max(0);

@@ -31,7 +31,7 @@ use godot::prelude::*;
 use godot_mcp_core::ToolError;
 use serde_json::Value;
 
-mod classes;
+pub(crate) mod classes;
 mod compare;
 mod containers;
 mod decode;

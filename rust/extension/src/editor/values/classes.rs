@@ -8,16 +8,16 @@ use godot::prelude::*;
 const MAX_CHAIN: usize = 64;
 
 /// A class declared by a script.
-pub(super) struct ScriptClass {
-    pub(super) base: String,
-    pub(super) path: String,
+pub(crate) struct ScriptClass {
+    pub(crate) base: String,
+    pub(crate) path: String,
 }
 
-pub(super) fn is_native(class: &str) -> bool {
+pub(crate) fn is_native(class: &str) -> bool {
     ClassDb::singleton().class_exists(class)
 }
 
-pub(super) fn script_class(name: &str) -> Option<ScriptClass> {
+pub(crate) fn script_class(name: &str) -> Option<ScriptClass> {
     let list = ProjectSettings::singleton().get_global_class_list();
     let text = |info: &VarDictionary, key: &str| {
         info.get(key).map(|it| it.stringify().to_string()).unwrap_or_default()
@@ -28,7 +28,7 @@ pub(super) fn script_class(name: &str) -> Option<ScriptClass> {
 }
 
 /// Names of the classes that scripts declare.
-pub(super) fn script_class_names() -> Vec<String> {
+pub(crate) fn script_class_names() -> Vec<String> {
     let list = ProjectSettings::singleton().get_global_class_list();
     list.iter_shared()
         .filter_map(|it| it.get("class"))
@@ -37,7 +37,7 @@ pub(super) fn script_class_names() -> Vec<String> {
 }
 
 /// The engine's class under a class of either sort.
-pub(super) fn native_base(class: &str) -> Option<String> {
+pub(crate) fn native_base(class: &str) -> Option<String> {
     let mut class = class.to_owned();
     for _ in 0..MAX_CHAIN {
         if is_native(&class) {
@@ -49,7 +49,7 @@ pub(super) fn native_base(class: &str) -> Option<String> {
 }
 
 /// Whether `class` is `wanted` or derives from it, through scripts and engine classes alike.
-pub(super) fn derives(class: &str, wanted: &str) -> bool {
+pub(crate) fn derives(class: &str, wanted: &str) -> bool {
     let mut class = class.to_owned();
     for _ in 0..MAX_CHAIN {
         if class == wanted {
@@ -67,7 +67,7 @@ pub(super) fn derives(class: &str, wanted: &str) -> bool {
 }
 
 /// Whether `object` is a `wanted`: an engine class, a script class, or the path of a script.
-pub(super) fn is_a(object: &Gd<Object>, wanted: &str) -> bool {
+pub(crate) fn is_a(object: &Gd<Object>, wanted: &str) -> bool {
     if is_native(wanted) {
         return object.is_class(wanted);
     }
@@ -83,7 +83,7 @@ pub(super) fn is_a(object: &Gd<Object>, wanted: &str) -> bool {
 }
 
 /// The name of the object's class as people know it: of its script when that has one.
-pub(super) fn name_of(object: &Gd<Object>) -> String {
+pub(crate) fn name_of(object: &Gd<Object>) -> String {
     if let Some(script) = object.get_script()
         && let Some(name) = global_name(&script)
     {
@@ -92,7 +92,7 @@ pub(super) fn name_of(object: &Gd<Object>) -> String {
     object.get_class().to_string()
 }
 
-pub(super) fn global_name(script: &Gd<Script>) -> Option<String> {
+pub(crate) fn global_name(script: &Gd<Script>) -> Option<String> {
     let name = script.get_global_name().to_string();
     (!name.is_empty()).then_some(name)
 }

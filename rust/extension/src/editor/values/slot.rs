@@ -139,6 +139,21 @@ impl Slot {
                 || self.classes().iter().any(|it| classes::derives(it, "Node")))
     }
 
+    /// Classes of the nodes that the target may hold, itself or as elements; empty when any will do.
+    pub(crate) fn node_classes(&self) -> Vec<String> {
+        if self.kind == VariantType::OBJECT {
+            return self.classes();
+        }
+        // `24/34:Node2D` in an array, and `4/0:;24/34:Node2D` in a dictionary.
+        let element = self.hint_string.rsplit(';').next().unwrap_or_default();
+        match element.split_once(':') {
+            Some((kind, class)) if kind.starts_with("24/") => {
+                class.split(',').map(str::to_owned).filter(|it| !it.is_empty()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The declared type for people: `Vector2`, `Texture2D`, `Array`.
     pub(crate) fn type_name(&self) -> String {
         if self.kind == VariantType::OBJECT {

@@ -1,7 +1,3 @@
-use godot::classes::EditorInterface;
-use godot::global::Error;
-use godot::obj::Singleton;
-
 use crate::editor::scene_tabs;
 use crate::tool_prelude::*;
 
@@ -51,32 +47,14 @@ impl EditTool for CloseScene {
         let loses = scene_tabs::unsaved_changes(&root);
         let active = editor.edited_scene().is_ok_and(|it| *it.root() == root);
         let note = json!({"close": path, "root_name": root.get_name().to_string(), "unsaved_changes": loses});
-        let id = root.instance_id();
-        let action = Box::new(move |editor: &Editor| {
-            let front = editor.edited_scene().ok().map(|it| it.root().instance_id());
-            let Ok(root) = godot::obj::Gd::<godot::classes::Node>::try_from_instance_id(id) else {
+        let action = Box::new(move |_: &Editor| {
+            if !root.is_instance_valid() {
                 return Err(ToolError::new(Code::StateChanged, "the scene was closed meanwhile"));
-            };
-            if !scene_tabs::switch_to(&root) {
-                return Err(ToolError::new(Code::Busy, "the editor does not switch tabs now").hint("call again"));
             }
-            let closed = EditorInterface::singleton().close_scene();
-            if closed != Error::OK {
-                return Err(ToolError::internal(format!("the editor did not close the scene: {closed:?}")));
+            if !scene_tabs::close(&root) {
+                return Err(ToolError::new(Code::Busy, "the editor did not close the scene").hint("call again"));
             }
-            Ok(scene_tabs::settled("the scene did not close".to_owned(), move |_| {
-                let roots = EditorInterface::singleton().get_open_scene_roots();
-                if roots.iter_shared().any(|it| it.instance_id() == id) {
-                    return None;
-                }
-                let front = front.filter(|it| *it != id);
-                if let Some(front) = roots.iter_shared().find(|it| Some(it.instance_id()) == front)
-                    && !scene_tabs::switch_to(&front)
-                {
-                    return None;
-                }
-                Some(Map::new())
-            }))
+            Ok(Acted::Done(Map::new()))
         });
         let mut edit = Edit::editor_state("Close a scene", note, action);
         edit.fact("scene_path", path);

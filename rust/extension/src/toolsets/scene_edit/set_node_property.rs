@@ -1,9 +1,9 @@
-use godot::classes::Object;
-use godot::obj::EngineBitfield as _;
+use godot::builtin::{StringName, Variant, VariantType};
+use godot::classes::{ClassDb, Node, Object, Resource, Script};
+use godot::obj::{EngineBitfield as _, Gd, Singleton};
 use godot::register::info::PropertyUsageFlags;
-use godot::obj::Gd;
 
-use crate::editor::properties;
+use crate::editor::{properties, references};
 use crate::tool_prelude::*;
 
 /// Sets one property of a node. The value is checked against the property's type, written and read
@@ -12,7 +12,7 @@ use crate::tool_prelude::*;
 pub(crate) struct SetNodeProperty {
     /// Node, as a path from the scene's root.
     node_path: NodeRef,
-    /// Property as in the inspector, for example `position` or `text`.
+    /// Property, for example `position`; `shape:size` is one of the resource in `shape`.
     property: Identifier,
     /// New value: JSON, named components `{"x":1,"y":2}`, or Godot's spelling `"Vector2(1, 2)"`.
     value: AnyValue,
@@ -34,10 +34,15 @@ impl Tool for SetNodeProperty {
 [node name="Main" type="Node2D"]
 [node name="Player" type="Node2D" parent="."]
 position = Vector2(1, 2)"#;
+        let bar = r#"
+[node name="Main" type="Node2D"]
+[node name="Bar" type="ProgressBar" parent="."]"#;
         vec![
             Example::edit("Moves a node.", before, after).args(json!({
                 "node_path": "Player", "property": "position", "value": {"x": 1, "y": 2}
             })),
+            Example::answer("Tells when the engine limits a value.", bar, json!({"applied_value": 100, "clamped": true}))
+                .args(json!({"node_path": "Bar", "property": "value", "value": 150})),
             Example::refusal("Refuses a value of another type.", before, Code::ValidationError)
                 .args(json!({"node_path": "Player", "property": "position", "value": "banana"})),
             Example::refusal("Refuses an unknown node.", before, Code::ResourceNotFound)
@@ -52,38 +57,124 @@ impl EditTool for SetNodeProperty {
     fn plan(self, editor: &Editor) -> Result<Edit, ToolError> {
         let scene = editor.edited_scene()?;
         let node = scene.node(&self.node_path)?;
-        let path = scene.path_of(&node);
-        let property = self.property.as_str();
-        match property {
-            "name" => {
-                return Err(ToolError::invalid("property", "the name is not set as a property")
-                    .hint("use `rename_node`"));
-            }
-            "owner" => {
-                return Err(ToolError::invalid("property", "the owner is the engine's own"));
-            }
-            _ => {}
-        }
-        let object: Gd<Object> = node.clone().upcast();
-        let slot = properties::writable(&object, property)?;
+        let target = Target::of(&scene, &node, self.property.as_str())?;
+        let (object, property) = (&target.object, target.property);
+        let slot = properties::writable(object, property)?;
         let check = |path: &str| editor.check_read(path);
-        let context = editor.values(Some(&object), &check);
+        let context = editor.values(Some(object), &check);
         let old = object.get(property);
         let value = values::decode(&self.value.0, &slot, &old, &context)?;
 
-        let mut edit = Edit::in_scene(&scene, format!("Set {property} of {}", node.get_name()));
+        let mut edit = Edit::in_scene(&scene, format!("Set {} of {}", self.property, node.get_name()));
         edit.fact("old_value", values::encode(&old, Some(&slot), &context));
         edit.fact("value", values::encode(&value, Some(&slot), &context));
-        let stored = slot.usage.is_set(PropertyUsageFlags::STORAGE);
-        edit.verdict(match persistence::of_node(&scene, &node) {
-            Verdict { persisted: Some(true), target, .. } if !stored => {
-                Verdict::unknown(target, Reason::RuntimeOnly)
+        edit.verdict(match target.verdict {
+            ref verdict if verdict.persisted == Some(false) => verdict.clone(),
+            Verdict { target, .. } if !is_kept(object, &slot, &value) => {
+                Verdict::no(target, Reason::RuntimeOnly)
             }
             verdict => verdict,
         });
-        if !values::same(&value, &old) {
-            edit.set_property(&path, &node, property, &value);
+        if values::same(&value, &old) {
+            return Ok(edit);
+        }
+        match property {
+            "script" => {
+                check_script(object, &value)?;
+                edit.set_script(&scene.path_of(&node), object, &value);
+            }
+            "unique_name_in_owner" => {
+                branch::may_be_unique(&scene, &node, value.booleanize(), "property")?;
+                edit.set_property(&scene.path_of(&node), object, property, &value);
+            }
+            _ => {
+                let shown = format!("{}:{}", scene.path_of(&node), self.property);
+                edit.set_property_as(&shown, object, property, &value);
+            }
         }
         Ok(edit)
     }
+}
+
+/// The object that holds the property: the node, or a resource in one of its properties.
+struct Target<'a> {
+    object: Gd<Object>,
+    property: &'a str,
+    verdict: Verdict,
+}
+
+impl<'a> Target<'a> {
+    fn of(scene: &Scene, node: &Gd<Node>, property: &'a str) -> Result<Self, ToolError> {
+        let object: Gd<Object> = node.clone().upcast();
+        let verdict = persistence::of_node(scene, node);
+        if let Some((holder, inner)) = property.split_once(':') {
+            return Self::in_resource(scene, object, holder, inner, verdict);
+        }
+        let refusal = |message: &str, hint: &str| Err(ToolError::invalid("property", message).hint(hint));
+        match property {
+            "name" => refusal("the name is not set as a property", "use `rename_node`"),
+            "owner" | "multiplayer" | "scene_file_path" => {
+                refusal(&format!("\"{property}\" is the engine's own"), "the editor keeps it right by itself")
+            }
+            _ => Ok(Self { object, property, verdict }),
+        }
+    }
+
+    fn in_resource(
+        scene: &Scene,
+        node: Gd<Object>,
+        holder: &str,
+        inner: &'a str,
+        verdict: Verdict,
+    ) -> Result<Self, ToolError> {
+        properties::readable(&node, holder)?;
+        let Ok(resource) = node.get(holder).try_to::<Gd<Resource>>() else {
+            let message = format!("\"{holder}\" holds {}, not a resource", values::summary(&node.get(holder)));
+            return Err(ToolError::invalid("property", message)
+                .hint(format!("set \"{holder}\" as a whole")));
+        };
+        if inner.contains(':') {
+            return Err(ToolError::invalid("property", "only one level of resources can be reached")
+                .hint(format!("set \"{holder}:{}\" as a whole", inner.split(':').next().unwrap_or_default())));
+        }
+        let verdict = match references::in_scene_file(scene, &resource) {
+            true => verdict,
+            false => Verdict::no(verdict.target, Reason::EmbeddedInOtherResource),
+        };
+        Ok(Self { object: resource.upcast(), property: inner, verdict })
+    }
+}
+
+/// Whether the file keeps the value. An engine property without storage of its own may be an alias;
+/// a new object of the class tells, by whether anything stored changes with it.
+fn is_kept(object: &Gd<Object>, slot: &values::Slot, value: &Variant) -> bool {
+    if properties::is_stored(object, slot) {
+        return true;
+    }
+    if slot.usage.is_set(PropertyUsageFlags::SCRIPT_VARIABLE) || value.get_type() == VariantType::OBJECT {
+        return false;
+    }
+    let probe = ClassDb::singleton().instantiate(&StringName::from(&object.get_class()));
+    let Ok(mut probe) = probe.try_to::<Gd<Object>>() else { return false };
+    let stored: Vec<_> = values::Slot::all(&probe)
+        .into_iter()
+        .filter(|it| it.usage.is_set(PropertyUsageFlags::STORAGE))
+        .map(|it| (probe.get(&it.name), it.name))
+        .collect();
+    probe.set(&slot.name, value);
+    let changed = stored.iter().any(|(before, name)| !values::same(before, &probe.get(name)));
+    if let Ok(node) = probe.try_cast::<Node>() {
+        node.free();
+    }
+    changed
+}
+
+fn check_script(object: &Gd<Object>, value: &Variant) -> Result<(), ToolError> {
+    let Ok(script) = value.try_to::<Gd<Script>>() else { return Ok(()) };
+    let base = script.get_instance_base_type();
+    if base.is_empty() || object.is_class(&base.to_string()) {
+        return Ok(());
+    }
+    let message = format!("\"{}\" extends {base}, but the node is a {}", script.get_path(), object.get_class());
+    Err(ToolError::invalid("value", message).hint("attach it to a node of that class, or change what it extends"))
 }
