@@ -91,10 +91,10 @@ impl Row {
 }
 
 fn file_name(path: &str) -> &str {
-    match path.rsplit('/').next() {
-        Some("") | None => "(built-in)",
-        Some(name) => name,
+    if path.is_empty() || path.contains("::") {
+        return "(built-in)";
     }
+    path.rsplit('/').next().unwrap_or(path)
 }
 
 /// Reads nodes of one scene. Remembers what it learned about classes.
@@ -190,7 +190,7 @@ mod tests {
             ..Row::default()
         };
         player.line(2, 3, &mut text);
-        let added = Row { script: Some(String::new()), owner: Owner::Nobody, ..plain };
+        let added = Row { script: Some("res://a.tscn::GDScript_1".into()), owner: Owner::Nobody, ..plain };
         added.line(1, 0, &mut text);
         assert_eq!(
             text,

@@ -60,6 +60,11 @@ impl Snapshots {
         Some(snapshot)
     }
 
+    /// Id of the one that was taken last.
+    pub(crate) fn newest(&self) -> Option<String> {
+        (self.count > 0).then(|| format!("s{}", self.count))
+    }
+
     pub(crate) fn ids(&self) -> Vec<String> {
         self.kept.iter().map(|it| it.0.clone()).collect()
     }

@@ -7,7 +7,7 @@ use crate::tool_prelude::*;
 /// [before, after], groups.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct DiffSnapshots {
-    /// From `snapshot_subtree`.
+    /// From `snapshot_subtree`; `last` is the newest.
     before_id: String,
     /// Left out: compare with the scene as it is.
     #[serde(default)]
@@ -22,14 +22,24 @@ impl Tool for DiffSnapshots {
     const TOOLSET: &'static str = "inspection";
 
     fn examples() -> Vec<Example> {
-        vec![Example::refusal("Refuses an unknown snapshot.", "", Code::ResourceNotFound)
-            .args(json!({"before_id": "s0"}))]
+        vec![
+            Example::answer("Tells that nothing changed.", "", json!({"identical": true, "changed": {}}))
+                .after("snapshot_subtree", json!({}))
+                .args(json!({"before_id": "last"})),
+            Example::refusal("Refuses an unknown snapshot.", "", Code::ResourceNotFound)
+                .args(json!({"before_id": "s0"})),
+        ]
     }
 }
 
 impl ReadTool for DiffSnapshots {
     fn run(self, editor: &Editor) -> Result<Outcome, ToolError> {
-        let before = stored(editor, &self.before_id, "before_id")?;
+        let newest = || editor.app().snapshots.borrow().newest();
+        let before_id = match self.before_id.as_str() {
+            "last" => newest().unwrap_or(self.before_id),
+            _ => self.before_id,
+        };
+        let before = stored(editor, &before_id, "before_id")?;
         let after = match &self.after_id {
             Some(id) => stored(editor, id, "after_id")?,
             None => live(editor, &before)?,
@@ -42,7 +52,7 @@ impl ReadTool for DiffSnapshots {
         }
         let branch = branch(editor, &self.node_path, &before)?;
         let mut answer = json!({
-            "before": self.before_id,
+            "before": before_id,
             "after": self.after_id.as_deref().unwrap_or("now"),
             "node_path": branch,
         });

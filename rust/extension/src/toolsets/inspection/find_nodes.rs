@@ -132,6 +132,7 @@ pub(super) fn check_class(class: &str) -> Result<(), ToolError> {
     }
     let classes = ClassDb::singleton().get_inheriters_from_class("Node");
     let mut names: Vec<_> = classes.as_slice().iter().map(ToString::to_string).collect();
+    names.retain(|it| !it.contains("Editor"));
     names.extend(values::script_class_names());
     Err(ToolError::invalid("class_filter", format!("no class \"{class}\""))
         .suggest(suggest::near(class, &names, 5)))

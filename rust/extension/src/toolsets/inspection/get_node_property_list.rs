@@ -30,7 +30,7 @@ impl Tool for GetNodePropertyList {
             Example::answer(
                 "Names properties.",
                 before,
-                json!({"type": "Node2D", "properties": ["global_position", "position"]}),
+                json!({"type": "Node2D", "properties": ["position", "global_position"]}),
             )
             .args(json!({"node_path": ".", "filter": "position"})),
             Example::refusal("Refuses an unknown node.", before, Code::ResourceNotFound)
