@@ -2,6 +2,7 @@
 
 pub(crate) mod edit;
 pub(crate) mod files;
+pub(crate) mod game_process;
 pub(crate) mod history;
 pub(crate) mod log_feed;
 pub(crate) mod persistence;
@@ -10,6 +11,7 @@ pub(crate) mod quirks;
 pub(crate) mod resource_text;
 pub(crate) mod scene;
 pub(crate) mod scene_tabs;
+pub(crate) mod script_check;
 pub(crate) mod snapshots;
 pub(crate) mod values;
 
