@@ -24,10 +24,10 @@ pub fn parse_url(text: &str) -> Option<FeedUrl> {
     let at = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(at);
     let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) if !host.is_empty() && !host.ends_with(':') => (host, port.parse().ok()?),
-        _ => (authority, if tls { 443 } else { 80 }),
+        Some((host, port)) => (host, port.parse().ok()?),
+        None => (authority, if tls { 443 } else { 80 }),
     };
-    if host.is_empty() || host.contains(['@', '[']) {
+    if host.is_empty() || host.contains(['@', '[', ':']) {
         return None;
     }
     let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
