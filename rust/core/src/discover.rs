@@ -56,6 +56,8 @@ pub fn find(registry: &Registry, requests: &[String]) -> Vec<Found> {
                 .collect();
             // Stable, so equal scores keep the order in which clients see toolsets.
             hits.sort_by_key(|it| std::cmp::Reverse(it.0));
+            let best = hits.first().map_or(0, |it| it.0);
+            hits.retain(|it| it.0 * 4 >= best);
             hits.iter().take(MAX_PER_WORD).for_each(|(score, name)| add(name, *score, &word));
         }
     }
@@ -70,6 +72,7 @@ const EXACT: usize = 1_000_000;
 
 fn score(registry: &Registry, toolset: &Toolset, word: &str) -> usize {
     let has = |text: &str| words(text).contains(word);
+    // The core is on anyway, and its descriptions speak of everything.
     let mut score = 0;
     if has(toolset.name) {
         score += 8;
@@ -83,7 +86,7 @@ fn score(registry: &Registry, toolset: &Toolset, word: &str) -> usize {
     for tool in registry.tools_of(toolset.name) {
         if tool.name == word || has(&tool.name) {
             score += 3;
-        } else if has(&tool.description) {
+        } else if toolset.name != toolset::CORE && has(&tool.description) {
             score += 1;
         }
     }

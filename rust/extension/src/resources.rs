@@ -1,8 +1,10 @@
 //! The `godot://` resources: what there is, and how it is read.
 
+use std::path::Path;
+
 use godot_mcp_core::call::ResourceInfo;
 use godot_mcp_core::paths::Access;
-use godot_mcp_core::{Code, ToolError};
+use godot_mcp_core::{Code, ToolError, suggest};
 
 use crate::editor::{Editor, resource_text};
 
@@ -72,7 +74,9 @@ fn read_file(editor: &Editor, uri: &str) -> Result<(&'static str, String), ToolE
             .hint(format!("it reads {}", known.join(" and "))));
     };
     let missing = |it: std::io::Error| match it.kind() {
-        std::io::ErrorKind::NotFound => ToolError::not_found(format!("no file \"{path}\"")).required("uri"),
+        std::io::ErrorKind::NotFound => ToolError::not_found(format!("no file \"{path}\""))
+            .required("uri")
+            .suggest(near_files(&file)),
         _ => ToolError::precondition("uri", format!("cannot read \"{path}\": {it}")),
     };
     let size = std::fs::metadata(&file).map_err(missing)?.len();
@@ -86,6 +90,18 @@ fn read_file(editor: &Editor, uri: &str) -> Result<(&'static str, String), ToolE
         ToolError::new(Code::Unsupported, format!("\"{path}\" is not UTF-8 text"))
     })?;
     Ok((mime_type, text))
+}
+
+/// Names in the same folder that are close.
+fn near_files(file: &Path) -> Vec<String> {
+    let wanted = file.file_name().unwrap_or_default().to_string_lossy();
+    let entries = file.parent().and_then(|it| std::fs::read_dir(it).ok());
+    let names: Vec<String> = entries
+        .into_iter()
+        .flatten()
+        .filter_map(|it| Some(it.ok()?.file_name().to_string_lossy().into_owned()))
+        .collect();
+    suggest::near(&wanted, names.iter().map(String::as_str), 3)
 }
 
 fn unknown(uri: &str) -> ToolError {

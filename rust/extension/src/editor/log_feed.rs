@@ -3,29 +3,35 @@
 //! `log.gd` collects on whatever thread logs; the main thread takes the entries over here, once a
 //! frame and after each call, so an answer never runs ahead of what it caused.
 
-use godot::builtin::{VarArray, VarDictionary, Variant};
+use godot::builtin::{AnyArray, VarDictionary};
 use godot::classes::RefCounted;
 use godot::obj::Gd;
 use godot_mcp_core::feed::{Entry, Feed, Severity};
+use godot_mcp_core::game_log;
 
 use super::quirks;
 
 /// Moves everything that `log.gd` has collected into the feed.
 pub(crate) fn drain(logger: &mut Gd<RefCounted>, feed: &Feed) {
-    let Ok(entries) = logger.call("drain", &[]).try_to::<VarArray>() else { return };
-    for entry in entries.iter_shared() {
-        let Ok(fields) = entry.try_to::<VarDictionary>() else { continue };
-        let entry = entry_of(&fields);
-        if !quirks::is_harmless(&entry) {
-            feed.push(entry);
-        }
-    }
+    take(logger).into_iter().for_each(|it| feed.push(it));
+}
+
+/// Takes everything that `log.gd` has collected, for a caller that knows better where it belongs.
+pub(crate) fn take(logger: &mut Gd<RefCounted>) -> Vec<Entry> {
+    // A typed array of the script's: `VarArray` would refuse it.
+    let Ok(entries) = logger.call("drain", &[]).try_to::<AnyArray>() else { return Vec::new() };
+    entries
+        .iter_shared()
+        .filter_map(|it| it.try_to::<VarDictionary>().ok())
+        .map(|it| entry_of(&it))
+        .filter(|it| !quirks::is_harmless(it) && !it.message.is_empty())
+        .collect()
 }
 
 fn entry_of(fields: &VarDictionary) -> Entry {
     let text = |key: &str| fields.get(key).map(|it| it.to_string()).unwrap_or_default();
     let number = |key: &str| fields.get(key).and_then(|it| it.try_to::<i64>().ok()).unwrap_or(0);
-    let stack = fields.get("stack").and_then(|it: Variant| it.try_to::<VarArray>().ok());
+    let stack = fields.get("stack").and_then(|it| it.try_to::<AnyArray>().ok());
     // `Logger.ErrorType`: 0 error, 1 warning, 2 script, 3 shader; -1 and -2 are printed text.
     let (severity, source) = match number("type") {
         -2 => (Severity::Info, "print"),
@@ -39,7 +45,7 @@ fn entry_of(fields: &VarDictionary) -> Entry {
         seq: 0,
         severity,
         source,
-        message: text("message"),
+        message: game_log::plain(&text("message")),
         file: text("file"),
         line: number("line"),
         function: text("function"),

@@ -109,3 +109,21 @@ fn about(scene: &Scene, node: &Gd<Node>) -> Map<String, Value> {
 fn count(node: &Gd<Node>) -> usize {
     1 + node.get_children().iter_shared().map(|it| count(&it)).sum::<usize>()
 }
+
+/// The edited scene in numbers, null when none is open.
+pub(crate) fn summary(editor: &Editor) -> Value {
+    let Ok(scene) = editor.edited_scene() else { return Value::Null };
+    let mut types = std::collections::BTreeMap::new();
+    let nodes = count_types(scene.root(), &mut types);
+    let mut types: Vec<_> = types.into_iter().collect();
+    types.sort_by_key(|it| std::cmp::Reverse(it.1));
+    let types: Map<String, Value> =
+        types.into_iter().take(10).map(|(name, count)| (name, json!(count))).collect();
+    let dirty = scene_tabs::open_scenes().iter().find(|it| it.active).map(|it| it.dirty);
+    json!({"scene_path": scene.file(), "dirty": dirty, "nodes": nodes, "types": types})
+}
+
+fn count_types(node: &Gd<Node>, types: &mut std::collections::BTreeMap<String, usize>) -> usize {
+    *types.entry(node.get_class().to_string()).or_default() += 1;
+    1 + node.get_children().iter_shared().map(|it| count_types(&it, types)).sum::<usize>()
+}

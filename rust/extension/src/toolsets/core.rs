@@ -1,11 +1,13 @@
 //! Always on: health, history, errors, reference, switching toolsets.
 
+mod check_for_updates;
 mod describe_class;
 mod disable_toolset;
 mod discover_tools;
 mod enable_toolset;
 mod get_errors;
 mod get_server_info;
+mod godot_debug_workflow;
 mod godot_redo;
 mod godot_undo;
 mod health_check;
@@ -27,10 +29,12 @@ pub(super) const TOOLS: &[ToolDef] = &[
     ToolDef::read::<list_history::ListHistory>(),
     ToolDef::read::<describe_class::DescribeClass>(),
     ToolDef::read::<read_resource::ReadResource>(),
+    ToolDef::runtime::<godot_debug_workflow::GodotDebugWorkflow>(),
     ToolDef::offline::<list_tools_by_safety_class::ListToolsBySafetyClass>(),
     ToolDef::offline::<list_toolsets::ListToolsets>(),
     ToolDef::offline::<enable_toolset::EnableToolset>(),
     ToolDef::offline::<disable_toolset::DisableToolset>(),
+    ToolDef::read::<check_for_updates::CheckForUpdates>(),
     ToolDef::offline::<get_server_info::GetServerInfo>(),
     ToolDef::offline::<discover_tools::DiscoverTools>(),
     ToolDef::offline::<get_errors::GetErrors>(),

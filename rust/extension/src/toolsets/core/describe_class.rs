@@ -1,15 +1,16 @@
-use godot::builtin::{Array, StringName, VarArray, VarDictionary, Variant};
+use std::collections::HashSet;
+
+use godot::builtin::{AnyArray, Array, StringName, VarDictionary, Variant, VariantType};
 use godot::classes::{ClassDb, ProjectSettings, ResourceLoader, Script};
-use godot::meta::ToGodot;
 use godot::obj::{EngineBitfield as _, Gd, Singleton};
-use godot::register::info::PropertyUsageFlags;
+use godot::register::info::{PropertyHint, PropertyUsageFlags};
 
 use crate::editor::quirks;
 use crate::editor::values::Slot;
 use crate::tool_prelude::*;
 
 /// Facts about one class, of the engine or a script's class_name: parents, properties with
-/// defaults, methods, signals, enums and constants, as one line each.
+/// defaults, methods (plain getters and setters left out), signals, enums, constants; a line each.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct DescribeClass {
     class_name: Identifier,
@@ -62,7 +63,7 @@ impl ReadTool for DescribeClass {
         let mut names: Vec<String> = scripts.iter_shared().map(|it| named(&it, "class")).collect();
         let natives = ClassDb::singleton().get_class_list();
         names.extend(natives.as_slice().iter().map(ToString::to_string));
-        let near = suggest::near(name, names.iter().map(String::as_str), 5);
+        let near = suggest::near(name, names.iter().map(String::as_str), 3);
         let error = ToolError::invalid("class_name", format!("no class \"{name}\""));
         Err(if near.is_empty() {
             error.hint("give an engine class or a script's class_name; built-in value types such as Vector2 are no classes")
@@ -113,12 +114,11 @@ fn native(name: &str, inherited: bool) -> Facts {
     head.insert("instantiable".into(), json!(db.can_instantiate(name)));
 
     let properties = db.class_get_property_list_ex(name).no_inheritance(own).done();
-    let properties = properties
-        .iter_shared()
-        .map(|it| Slot::from_dict(&it))
-        .filter(is_member)
-        .map(|it| property(&it, &default_of(name, &it.name)))
-        .collect();
+    let properties: Vec<Slot> =
+        properties.iter_shared().map(|it| Slot::from_dict(&it)).filter(is_member).collect();
+    let accessors: HashSet<String> = properties.iter().flat_map(|it| accessors(name, &it.name)).collect();
+    let properties =
+        properties.iter().map(|it| property(it, &default_of(name, &it.name))).collect();
     let enums = db.class_get_enum_list_ex(name).no_inheritance(own).done();
     let enums: Vec<(String, Vec<String>)> = enums
         .as_slice()
@@ -145,17 +145,29 @@ fn native(name: &str, inherited: bool) -> Facts {
         })
         .collect();
     let methods = db.class_get_method_list_ex(name).no_inheritance(own).done();
+    let methods = methods
+        .iter_shared()
+        .filter(|it| !(accessors.contains(&text(it, "name")) && list(it, "args").len() < 2))
+        .map(|it| method(&it))
+        .collect();
     let signals = db.class_get_signal_list_ex(name).no_inheritance(own).done();
     Facts {
         head,
         members: [
             ("properties", properties),
-            ("methods", methods.iter_shared().map(|it| method(&it)).collect()),
+            ("methods", methods),
             ("signals", signals.iter_shared().map(|it| signal(&it)).collect()),
             ("enums", enums),
             ("constants", constants),
         ],
     }
+}
+
+/// Getter and setter of a property, which say no more than the property does.
+fn accessors(class: &str, property: &str) -> [String; 2] {
+    let (mut db, class) = (ClassDb::singleton(), StringName::from(class));
+    let getter = db.class_get_property_getter(&class, property).to_string();
+    [getter, db.class_get_property_setter(&class, property).to_string()]
 }
 
 /// Parents of an engine class, nearest first.
@@ -206,7 +218,7 @@ fn script(name: &str, path: &str, inherited: bool) -> Result<Facts, ToolError> {
     head.insert("class".into(), json!(name));
     head.insert("parent".into(), json!(inherits[0]));
     head.insert("inherits".into(), json!(inherits));
-    head.insert("instantiable".into(), json!(script.can_instantiate() && !script.is_abstract()));
+    head.insert("instantiable".into(), json!(!script.is_abstract()));
     head.insert("script".into(), json!(path));
     head.insert("tool".into(), json!(script.is_tool()));
 
@@ -270,6 +282,12 @@ fn is_enum(members: &VarDictionary) -> bool {
         })
 }
 
+/// Typed or not, as different parts of the engine make them.
+fn list(info: &VarDictionary, key: &str) -> Vec<Variant> {
+    let array = info.get(key).and_then(|it| it.try_to::<AnyArray>().ok());
+    array.map(|it| it.iter_shared().collect()).unwrap_or_default()
+}
+
 fn text(info: &VarDictionary, key: &str) -> String {
     info.get(key).map(|it| it.stringify().to_string()).unwrap_or_default()
 }
@@ -301,21 +319,26 @@ fn type_of(slot: &Slot) -> String {
     match (slot.is_any(), by_class && !slot.class.is_empty()) {
         (true, _) => "Variant".to_owned(),
         (_, true) => slot.class.clone(),
+        // Of a container the hint names the elements; other hints have numbers and colons.
+        _ if slot.kind == VariantType::ARRAY && slot.hint == PropertyHint::ARRAY_TYPE
+            && !slot.hint_string.is_empty() && !slot.hint_string.contains(':') =>
+        {
+            format!("Array[{}]", slot.hint_string)
+        }
         _ => slot.type_name(),
     }
 }
 
 /// `get_node(path: NodePath, deep: bool = true) -> Node const`.
 fn method(info: &VarDictionary) -> String {
-    let list = |key: &str| info.get(key).and_then(|it| it.try_to::<VarArray>().ok()).unwrap_or_default();
-    let dictionaries: Vec<Slot> = list("args")
-        .iter_shared()
+    let parameters: Vec<Slot> = list(info, "args")
+        .iter()
         .filter_map(|it| it.try_to::<VarDictionary>().ok())
         .map(|it| Slot::from_dict(&it))
         .collect();
-    let defaults: Vec<Variant> = list("default_args").iter_shared().collect();
-    let first_default = dictionaries.len().saturating_sub(defaults.len());
-    let mut args: Vec<String> = dictionaries
+    let defaults = list(info, "default_args");
+    let first_default = parameters.len().saturating_sub(defaults.len());
+    let mut args: Vec<String> = parameters
         .iter()
         .enumerate()
         .map(|(index, slot)| match index.checked_sub(first_default).and_then(|it| defaults.get(it)) {

@@ -12,7 +12,7 @@ use crate::tool_prelude::*;
 pub(crate) struct DiscoverTools {
     /// Toolset names, or words such as "move nodes, take a screenshot".
     #[serde(default)]
-    request: Option<TextOrList>,
+    request: TextOrList,
     /// False: only look.
     #[serde(default = "yes")]
     activate: bool,
@@ -21,7 +21,7 @@ pub(crate) struct DiscoverTools {
     include_schemas: bool,
     /// First switch off: these toolsets, or with true all but the default ones.
     #[serde(default)]
-    reset: Option<FlagOrList>,
+    reset: FlagOrList,
 }
 
 fn yes() -> bool {
@@ -40,6 +40,18 @@ enum TextOrList {
 enum FlagOrList {
     Flag(bool),
     List(Vec<String>),
+}
+
+impl Default for TextOrList {
+    fn default() -> Self {
+        Self::List(Vec::new())
+    }
+}
+
+impl Default for FlagOrList {
+    fn default() -> Self {
+        Self::Flag(false)
+    }
 }
 
 /// A union spelled by its types, since some clients drop a tool with `anyOf` (S11.7).
@@ -85,23 +97,23 @@ impl OfflineTool for DiscoverTools {
     fn run(self, shared: &Shared) -> Answer {
         let mut answer = Map::new();
         match &self.reset {
-            Some(FlagOrList::Flag(true)) => {
+            FlagOrList::Flag(true) => {
                 answer.insert("switched_off".into(), json!(back_to_defaults(shared)));
             }
-            Some(FlagOrList::List(names)) => {
-                let (switched, failed) = super::switch(shared, &names.join(","), false)?;
+            FlagOrList::List(names) => {
+                let (switched, failed) = super::switch(shared, &names.join(","), false)
+                    .map_err(|it| it.required("reset"))?;
                 let off: Vec<_> = switched.into_iter().filter(|it| it.1).map(|it| it.0).collect();
                 answer.insert("switched_off".into(), json!(off));
                 if !failed.is_empty() {
                     answer.insert("failed".into(), json!(failed));
                 }
             }
-            Some(FlagOrList::Flag(false)) | None => {}
+            FlagOrList::Flag(false) => {}
         }
         let requests = match self.request {
-            Some(TextOrList::Text(text)) => text.split(',').map(str::to_owned).collect(),
-            Some(TextOrList::List(list)) => list,
-            None => Vec::new(),
+            TextOrList::Text(text) => text.split(',').map(str::to_owned).collect(),
+            TextOrList::List(list) => list,
         };
         if requests.iter().all(|it| it.trim().is_empty()) {
             answer.insert("toolsets".into(), in_short(shared));

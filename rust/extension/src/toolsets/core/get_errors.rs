@@ -1,6 +1,8 @@
 use godot_mcp_core::feed::{Entry, Severity};
 use godot_mcp_core::untrusted;
 
+use serde::Serialize;
+
 use crate::tool_prelude::*;
 
 /// What editor, scripts and imports logged, oldest first, one JSON line each with file, line and
@@ -18,7 +20,7 @@ pub(crate) struct GetErrors {
     limit: u16,
 }
 
-#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Least {
     Info,

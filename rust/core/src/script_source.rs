@@ -1,0 +1,73 @@
+//! Preparing the source of a GDScript for a check beside the loaded script.
+
+/// A source that declares another class name, of the same length, so that every error keeps its
+/// line and column.
+#[derive(Debug, PartialEq)]
+pub struct StandIn {
+    pub source: String,
+    /// The name that replaces the script's own. Errors that mention it are about the replacement.
+    pub name: Option<String>,
+}
+
+/// Replaces the name behind `class_name`: two scripts cannot declare the same class, and without
+/// the declaration the rest of its line would be wrong.
+pub fn stand_in(source: &str) -> StandIn {
+    let unchanged = || StandIn { source: source.to_owned(), name: None };
+    let Some(range) = class_name(source) else { return unchanged() };
+    let own = &source[range.clone()];
+    let length = own.chars().count();
+    let is_free = |name: &String| !source.contains(name.as_str());
+    let candidates = ["Zq", "Qz", "Jx", "Xj"].iter().map(|it| -> String {
+        it.chars().chain(std::iter::repeat('_')).take(length).collect()
+    });
+    let Some(name) = candidates.into_iter().find(is_free) else { return unchanged() };
+    let source = format!("{}{name}{}", &source[..range.start], &source[range.end..]);
+    StandIn { source, name: Some(name) }
+}
+
+/// Where the name of the class is declared: at the start of a line, after annotations at most.
+fn class_name(source: &str) -> Option<std::ops::Range<usize>> {
+    let mut start = 0;
+    for line in source.split_inclusive('\n') {
+        if let Some(at) = line.find("class_name") {
+            let before = line[..at].trim();
+            let after = &line[at + "class_name".len()..];
+            let name_at = after.len() - after.trim_start_matches([' ', '\t']).len();
+            let name = &after[name_at..];
+            let end = name.find(|it: char| !it.is_alphanumeric() && it != '_').unwrap_or(name.len());
+            let declared = (before.is_empty() || before.starts_with('@')) && !before.contains('#');
+            if declared && name_at > 0 && end > 0 {
+                let from = start + at + "class_name".len() + name_at;
+                return Some(from..from + end);
+            }
+        }
+        start += line.len();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(before: &str, after: &str) {
+        let stand_in = stand_in(before);
+        assert_eq!(stand_in.source, after);
+        assert_eq!(stand_in.source.len(), before.len());
+    }
+
+    #[test]
+    fn replaces_the_declared_name() {
+        check("class_name Hero extends Node\n", "class_name Zq__ extends Node\n");
+        check("@tool\n@icon(\"a\") class_name A", "@tool\n@icon(\"a\") class_name Z");
+        check("extends Node\r\nclass_name  Hero\r\n", "extends Node\r\nclass_name  Zq__\r\n");
+        check("class_name Hero\nvar Zq__ = 1", "class_name Qz__\nvar Zq__ = 1");
+    }
+
+    #[test]
+    fn leaves_everything_else() {
+        for source in ["", "extends Node", "# class_name Hero", "var class_names", "print(\"class_name A\")"] {
+            check(source, source);
+        }
+    }
+}
