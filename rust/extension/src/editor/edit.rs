@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::Editor;
 use super::files::FileKeeper;
 use super::persistence::{self, Verdict};
-use super::properties;
+use super::{properties, references};
 use super::scene::Scene;
 use super::values;
 use crate::tool::Outcome;
@@ -297,6 +297,10 @@ impl Edit {
         let (old, value) = (Variant::nil(), own_copy(value));
         let change = json!({"set": format!("{shown}:{property}"), "new": values::summary(&value)});
         let mut step = Step::new(change).apply(Op::set(&object, property, &value));
+        // Out of the tree the engine finds no path to such a node, which it looks for on redo.
+        if let Some(without) = references::without_nodes(&value) {
+            step = step.revert(Op::set(&object, property, &without));
+        }
         step.checks.push(Check::Property { object, property: StringName::from(property), wanted: value, old });
         self.steps.push(step);
     }

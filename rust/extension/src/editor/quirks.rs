@@ -1,5 +1,9 @@
 //! Deviations of the engine that the code works round, each with versions and reason.
 
+use godot::builtin::GString;
+use godot::classes::ClassDb;
+use godot::classes::node::DuplicateFlags;
+use godot::obj::{EngineBitfield as _, Singleton as _};
 use godot_mcp_core::feed::Entry;
 
 /// Engine messages that are known to be harmless, by function and file. Nothing else is let
@@ -13,4 +17,13 @@ pub(crate) fn is_harmless(entry: &Entry) -> bool {
     HARMLESS.iter().any(|(function, file)| {
         entry.function.ends_with(function) && entry.file.ends_with(file)
     })
+}
+
+/// The flag with which the editor's own duplicate copies instances: without it a copy forgets that
+/// its nodes come from an instance and is saved with too many properties. It is not exposed; its
+/// bit moved up when `DUPLICATE_INTERNAL_STATE` took the old place.
+pub(crate) fn duplicate_from_editor() -> DuplicateFlags {
+    let names = ClassDb::singleton().class_get_enum_constants("Node", "DuplicateFlags");
+    let moved = names.contains(&GString::from("DUPLICATE_INTERNAL_STATE"));
+    DuplicateFlags::from_ord(if moved { 32 } else { 16 })
 }

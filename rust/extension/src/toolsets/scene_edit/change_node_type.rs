@@ -5,7 +5,7 @@ use godot::obj::{EngineBitfield as _, Gd};
 use godot::register::info::PropertyUsageFlags;
 
 use crate::editor::node_classes::NodeClass;
-use crate::editor::references::{Connection, Listed, References};
+use crate::editor::references::{Connection, Listed, References, without_nodes};
 use crate::editor::values::{Slot, classes};
 use crate::tool_prelude::*;
 
@@ -135,6 +135,9 @@ impl Swap<'_> {
         }
         for (property, value) in self.kept() {
             step = step.apply(Op::set(new, &property, &value));
+            if let Some(without) = without_nodes(&value) {
+                step = step.revert(Op::set(new, &property, &without));
+            }
         }
         for group in old.get_groups().iter_shared().filter(|it| !it.to_string().starts_with('_')) {
             step = step.apply(Op::call(new, "add_to_group", &[group.to_variant(), true.to_variant()]));

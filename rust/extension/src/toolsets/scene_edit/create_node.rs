@@ -132,7 +132,7 @@ impl CreateNode {
             });
             let slot = match of_script {
                 Some(slot) => slot,
-                None => properties::writable(&object, property)?,
+                None => properties::writable(&object, property).map_err(|it| it.required("properties"))?,
             };
             let value = values::decode(&value.0, &slot, &object.get(property), &context)?;
             values.push((property.clone(), value));
