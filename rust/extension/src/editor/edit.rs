@@ -45,6 +45,15 @@ impl Op {
         }
     }
 
+    /// Sets a property of a node that is out of the tree at that moment. For a plain property the
+    /// editor's live editing would look for its path in the scene and print an error.
+    pub(crate) fn set_apart<T>(object: &Gd<T>, property: &str, value: &Variant) -> Self
+    where
+        T: godot::obj::Inherits<Object>,
+    {
+        Self::call(object, "set", &[property.to_variant(), value.clone()])
+    }
+
     pub(crate) fn call<T>(object: &Gd<T>, method: &str, args: &[Variant]) -> Self
     where
         T: godot::obj::Inherits<Object>,
@@ -297,7 +306,7 @@ impl Edit {
         let (old, value) = (Variant::nil(), own_copy(value));
         let change = json!({"set": format!("{shown}:{property}"), "new": values::summary(&value)});
         let mut step = Step::new(change).apply(Op::set(&object, property, &value));
-        // Out of the tree the engine finds no path to such a node, which it looks for on redo.
+        // An undone node points at nothing, so nothing dangles when what it pointed at goes too.
         if let Some(without) = references::without_nodes(&value) {
             step = step.revert(Op::set(&object, property, &without));
         }
@@ -398,7 +407,7 @@ impl Edit {
                         VariantType::OBJECT | VariantType::STRING | VariantType::BOOL | VariantType::NODE_PATH
                     );
                     // The engine clamps; a script's setter that changes nothing has refused.
-                    let refused = kept && (opaque || properties::is_of_script(object, property));
+                    let refused = kept && (opaque || properties::is_of_script(object, &property.to_string()));
                     if lost || foreign || refused {
                         return Err(ToolError::new(
                             godot_mcp_core::Code::ValidationError,
