@@ -197,8 +197,11 @@ impl Swap<'_> {
     }
 
     fn dropped(&self) -> Vec<String> {
+        let object: Gd<Object> = self.old.clone().upcast();
         let changed = self.changed().into_iter().filter(|it| !self.has(&it.0));
-        let mut names: Vec<String> = changed.map(|it| it.0).collect();
+        // The values of a script go with it.
+        let own = changed.filter(|it| !properties::is_of_script(&object, &it.0));
+        let mut names: Vec<String> = own.map(|it| it.0).collect();
         if self.old.get_script().is_some() && self.script.is_none() {
             names.push("script".to_owned());
         }

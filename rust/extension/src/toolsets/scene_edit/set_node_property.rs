@@ -116,6 +116,10 @@ impl<'a> Target<'a> {
             "owner" | "multiplayer" | "scene_file_path" => {
                 refusal(&format!("\"{property}\" is the engine's own"), "the editor keeps it right by itself")
             }
+            // The player would start at once and change what it animates, past any undo.
+            "current_animation" if node.is_class("AnimationPlayer") => {
+                refusal("\"current_animation\" plays in the editor", "set \"autoplay\" to start with an animation")
+            }
             _ => Ok(Self { object, property, verdict }),
         }
     }
