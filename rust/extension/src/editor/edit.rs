@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::Editor;
 use super::files::FileKeeper;
 use super::persistence::{self, Verdict};
-use super::properties;
+use super::{properties, references};
 use super::scene::Scene;
 use super::values;
 use crate::tool::Outcome;
@@ -43,6 +43,15 @@ impl Op {
             property: StringName::from(property),
             value: value.clone(),
         }
+    }
+
+    /// Sets a property of a node that is out of the tree at that moment. For a plain property the
+    /// editor's live editing would look for its path in the scene and print an error.
+    pub(crate) fn set_apart<T>(object: &Gd<T>, property: &str, value: &Variant) -> Self
+    where
+        T: godot::obj::Inherits<Object>,
+    {
+        Self::call(object, "set", &[property.to_variant(), value.clone()])
     }
 
     pub(crate) fn call<T>(object: &Gd<T>, method: &str, args: &[Variant]) -> Self
@@ -315,6 +324,10 @@ impl Edit {
         let (old, value) = (Variant::nil(), own_copy(value));
         let change = json!({"set": format!("{shown}:{property}"), "new": values::summary(&value)});
         let mut step = Step::new(change).apply(Op::set(&object, property, &value));
+        // An undone node points at nothing, so nothing dangles when what it pointed at goes too.
+        if let Some(without) = references::without_nodes(&value) {
+            step = step.revert(Op::set(&object, property, &without));
+        }
         step.checks.push(Check::Property { object, property: StringName::from(property), wanted: value, old });
         self.steps.push(step);
     }
@@ -418,7 +431,7 @@ impl Edit {
                         VariantType::OBJECT | VariantType::STRING | VariantType::BOOL | VariantType::NODE_PATH
                     );
                     // The engine clamps; a script's setter that changes nothing has refused.
-                    let refused = kept && (opaque || properties::is_of_script(object, property));
+                    let refused = kept && (opaque || properties::is_of_script(object, &property.to_string()));
                     if lost || foreign || refused {
                         return Err(ToolError::new(
                             godot_mcp_core::Code::ValidationError,

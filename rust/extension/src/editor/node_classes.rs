@@ -73,7 +73,8 @@ fn abstract_class(name: &str, parameter: &'static str) -> ToolError {
 fn unknown(name: &str, parameter: &'static str) -> ToolError {
     let db = ClassDb::singleton();
     let natives = db.get_inheriters_from_class("Node");
-    let mut names: Vec<String> = natives.as_slice().iter().map(ToString::to_string).collect();
+    let natives = natives.as_slice().iter().map(ToString::to_string);
+    let mut names: Vec<String> = natives.filter(|it| check_native(it, parameter).is_ok()).collect();
     names.push("Node".to_owned());
     names.extend(classes::script_class_names());
     let near = suggest::near(name, &names, 3);

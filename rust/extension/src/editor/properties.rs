@@ -71,6 +71,9 @@ const CARRIERS: &[(&str, &[&str], &[&str])] = &[
         &["anchor_left", "anchor_top", "anchor_right", "anchor_bottom", "offset_left",
           "offset_top", "offset_right", "offset_bottom", "rotation"],
     ),
+    ("Range", &["ratio"], &["value"]),
+    ("Sprite2D", &["frame_coords"], &["frame"]),
+    ("Sprite3D", &["frame_coords"], &["frame"]),
 ];
 
 /// The stored properties that an alias writes; none for a property that is stored itself.
@@ -81,19 +84,31 @@ pub(crate) fn carriers(object: &Gd<Object>, property: &str) -> &'static [&'stati
 
 /// Whether a value of this property is saved with its object, directly or through others.
 pub(crate) fn is_stored(object: &Gd<Object>, slot: &Slot) -> bool {
-    slot.usage.is_set(PropertyUsageFlags::STORAGE) || !carriers(object, &slot.name).is_empty()
+    // Theme overrides are stored once they are set, which `CHECKABLE` announces.
+    let stored = [PropertyUsageFlags::STORAGE, PropertyUsageFlags::CHECKABLE];
+    stored.iter().any(|it| slot.usage.is_set(*it)) || !carriers(object, &slot.name).is_empty()
 }
 
-pub(crate) fn is_of_script(object: &Gd<Object>, property: &StringName) -> bool {
-    let slot = Slot::of(object, &property.to_string());
-    slot.is_some_and(|it| it.usage.is_set(PropertyUsageFlags::SCRIPT_VARIABLE))
+pub(crate) fn is_of_script(object: &Gd<Object>, property: &str) -> bool {
+    of_script(object).iter().any(|it| it.name == property)
 }
 
 /// Values that an object's script stores.
 pub(crate) fn script_values(object: &Gd<Object>) -> Vec<(String, Variant)> {
-    let stored = |it: &Slot| {
-        it.usage.is_set(PropertyUsageFlags::SCRIPT_VARIABLE) && it.usage.is_set(PropertyUsageFlags::STORAGE)
-    };
-    let slots = Slot::all(object).into_iter().filter(stored);
+    let slots = of_script(object).into_iter().filter(|it| it.usage.is_set(PropertyUsageFlags::STORAGE));
     slots.map(|it| (it.name.clone(), object.get(&it.name))).collect()
+}
+
+/// Properties that an object's script declares. The object's own list does not tell: a placeholder,
+/// which stands for a script that does not run in the editor, leaves the flag out.
+fn of_script(object: &Gd<Object>) -> Vec<Slot> {
+    let mut next = object.get_script();
+    let mut slots = Vec::new();
+    while let Some(mut script) = next {
+        let list = script.get_script_property_list();
+        slots.extend(list.iter_shared().map(|it| Slot::from_dict(&it)));
+        next = script.get_base_script();
+    }
+    slots.retain(|it| !it.usage.is_set(PropertyUsageFlags::CATEGORY));
+    slots
 }

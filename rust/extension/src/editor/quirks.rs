@@ -1,7 +1,9 @@
 //! Deviations of the engine that the code works round, each with versions and reason.
 
-use godot::classes::Engine;
-use godot::obj::Singleton;
+use godot::builtin::GString;
+use godot::classes::node::DuplicateFlags;
+use godot::classes::{ClassDb, Engine};
+use godot::obj::{EngineBitfield as _, Singleton as _};
 use godot_mcp_core::feed::Entry;
 
 /// Engine messages that are known to be harmless, by function and file. Nothing else is let
@@ -31,4 +33,13 @@ pub(crate) fn quietly<T>(work: impl FnOnce() -> T) -> T {
     let _restore = Restore(engine.is_printing_error_messages());
     engine.set_print_error_messages(false);
     work()
+}
+
+/// The flag with which the editor's own duplicate copies instances: without it a copy forgets that
+/// its nodes come from an instance and is saved with too many properties. It is not exposed; its
+/// bit moved up when `DUPLICATE_INTERNAL_STATE` took the old place.
+pub(crate) fn duplicate_from_editor() -> DuplicateFlags {
+    let names = ClassDb::singleton().class_get_enum_constants("Node", "DuplicateFlags");
+    let moved = names.contains(&GString::from("DUPLICATE_INTERNAL_STATE"));
+    DuplicateFlags::from_ord(if moved { 32 } else { 16 })
 }

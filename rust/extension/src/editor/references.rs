@@ -299,6 +299,11 @@ pub(crate) fn replaced(value: &Variant, swap: &dyn Fn(&Variant) -> Option<Varian
     }
 }
 
+/// The value with all nodes taken out of it, `None` when it has none.
+pub(crate) fn without_nodes(value: &Variant) -> Option<Variant> {
+    replaced(value, &|it| it.try_to::<Gd<Node>>().ok().map(|_| Variant::nil()))
+}
+
 impl Connection {
     pub(crate) fn method(&self) -> String {
         self.callable.method_name().map(|it| it.to_string()).unwrap_or_default()

@@ -108,7 +108,8 @@ impl Scene {
             return Ok(());
         }
         Err(ToolError::new(Code::ValidationError, format!("the scene's root cannot be {what}"))
-            .required("node_path"))
+            .required("node_path")
+            .hint("name a node below it"))
     }
 
     /// Paths that are close to a wrong one: nodes of a similar name, then the children of the part

@@ -5,7 +5,8 @@ use godot::obj::{EngineBitfield as _, Gd};
 use godot::register::info::PropertyUsageFlags;
 
 use crate::editor::node_classes::NodeClass;
-use crate::editor::references::{Connection, Listed, References};
+use crate::editor::properties;
+use crate::editor::references::{Connection, Listed, References, without_nodes};
 use crate::editor::values::{Slot, classes};
 use crate::tool_prelude::*;
 
@@ -118,23 +119,26 @@ impl Swap<'_> {
     fn build(&self, edit: &mut Edit, path: &str, parent: &Gd<Node>) {
         let references = References::of(self.scene);
         let mut listed = Listed::default();
+        let mut connections = Vec::new();
         let (old, new) = (&self.old, &self.new);
         for it in references.connections.iter().filter(|it| it.source == *old || it.target == *old) {
-            let mut step = Step::new(Value::Null).apply(it.disconnect());
+            edit.step(Step::new(Value::Null).apply(it.disconnect()).revert(it.connect()));
             match self.connection(it) {
-                Some(it) => step = step.apply(it.connect()).revert(it.disconnect()),
+                Some(it) => connections.push(it),
                 None => listed.add(json!({"connection": it.shown(self.scene), "becomes": "disconnected"})),
             }
-            edit.step(step.revert(it.connect()));
         }
 
         let change = json!({"retype": path, "old": old.get_class().to_string(), "new": self.class.native});
         let mut step = Step::new(change);
         if let Some(script) = self.class.script.as_ref().or(self.script.as_ref()) {
-            step = step.apply(Op::set(new, "script", &script.to_variant()));
+            step = step.apply(Op::set_apart(new, "script", &script.to_variant()));
         }
         for (property, value) in self.kept() {
-            step = step.apply(Op::set(new, &property, &value));
+            step = step.apply(Op::set_apart(new, &property, &value));
+            if let Some(without) = without_nodes(&value) {
+                step = step.revert(Op::set_apart(new, &property, &without));
+            }
         }
         for group in old.get_groups().iter_shared().filter(|it| !it.to_string().starts_with('_')) {
             step = step.apply(Op::call(new, "add_to_group", &[group.to_variant(), true.to_variant()]));
@@ -169,6 +173,10 @@ impl Swap<'_> {
                 .answers(new, "get_child_count", &[], &(children.len() as i64).to_variant()),
         );
 
+        // Now that the script with its signals and methods is there.
+        for it in connections {
+            edit.step(Step::new(Value::Null).apply(it.connect()).revert(it.disconnect()));
+        }
         for it in references.exports.iter().filter(|it| it.holder != *old) {
             let holder: Gd<Object> = it.holder.clone().upcast();
             let fits = Slot::of(&holder, &it.property).is_none_or(|slot| self.fits(&slot));
@@ -189,8 +197,11 @@ impl Swap<'_> {
     }
 
     fn dropped(&self) -> Vec<String> {
+        let object: Gd<Object> = self.old.clone().upcast();
         let changed = self.changed().into_iter().filter(|it| !self.has(&it.0));
-        let mut names: Vec<String> = changed.map(|it| it.0).collect();
+        // The values of a script go with it.
+        let own = changed.filter(|it| !properties::is_of_script(&object, &it.0));
+        let mut names: Vec<String> = own.map(|it| it.0).collect();
         if self.old.get_script().is_some() && self.script.is_none() {
             names.push("script".to_owned());
         }
@@ -222,7 +233,7 @@ impl Swap<'_> {
         match (Slot::of(&old, property), Slot::of(&new, property)) {
             (Some(old), Some(new)) => old.kind == new.kind,
             (Some(old), None) => {
-                self.script.is_some() && old.usage.is_set(PropertyUsageFlags::SCRIPT_VARIABLE)
+                self.script.is_some() && properties::is_of_script(&self.old.clone().upcast(), &old.name)
             }
             _ => false,
         }

@@ -88,7 +88,7 @@ impl EditTool for CreateNode {
         let mut step = Step::new(json!({"add": path, "type": self.node_type.as_str()}));
         if let Some(script) = &class.script {
             // Before the node enters the tree, so that a tool script sees its `_ready`.
-            step = step.apply(Op::set(&node, "script", &script.to_variant()));
+            step = step.apply(Op::set_apart(&node, "script", &script.to_variant()));
         }
         let owners = [(node.clone(), scene.root().clone())];
         for op in branch::attach(&parent, &node, index, &owners) {
@@ -132,9 +132,10 @@ impl CreateNode {
             });
             let slot = match of_script {
                 Some(slot) => slot,
-                None => properties::writable(&object, property)?,
+                None => properties::writable(&object, property).map_err(|it| it.required("properties"))?,
             };
-            let value = values::decode(&value.0, &slot, &object.get(property), &context)?;
+            let value = values::decode(&value.0, &slot, &object.get(property), &context);
+            let value = value.map_err(|it| it.required("properties"))?;
             values.push((property.clone(), value));
         }
         Ok(values)

@@ -3,6 +3,7 @@ use godot::classes::node::DuplicateFlags;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
 
+use crate::editor::quirks;
 use crate::editor::references::{Connection, References};
 use crate::tool_prelude::*;
 
@@ -58,7 +59,10 @@ impl EditTool for DuplicateNode {
 
         let mut edit = Edit::in_scene(&scene, format!("Duplicate {}", node.get_name()));
         // Signals are connected by the edit, so that a preview connects nothing.
-        let flags = DuplicateFlags::GROUPS | DuplicateFlags::SCRIPTS | DuplicateFlags::USE_INSTANTIATION;
+        let flags = DuplicateFlags::GROUPS
+            | DuplicateFlags::SCRIPTS
+            | DuplicateFlags::USE_INSTANTIATION
+            | quirks::duplicate_from_editor();
         let copy = node.duplicate_ex().flags(flags).done();
         let mut copy = copy.ok_or_else(|| {
             let message = format!("the engine could not copy \"{}\"", scene.path_of(&node));
@@ -83,6 +87,11 @@ impl EditTool for DuplicateNode {
 
         let twins = Twins { scene: &scene, node: &node, copy: &copy };
         let owners = twins.owners(&originals);
+        let dropped = twins.drop_unique_names(&owners);
+        if !dropped.is_empty() {
+            edit.fact("unique_names_dropped", dropped);
+        }
+        twins.copy_groups(&originals);
         let references = References::of(&scene);
         for it in references.exports.iter().filter(|it| branch::holds(&node, &it.holder)) {
             let Some(mut holder) = twins.of(&it.holder) else { continue };
@@ -134,6 +143,32 @@ impl Twins<'_> {
         let outer = |it: &&Gd<Node>| it.get_owner().is_some_and(|owner| !branch::holds(self.node, &owner));
         let copies = originals.iter().filter(outer).filter_map(|it| self.of(it));
         copies.map(|it| (it, self.scene.root().clone())).collect()
+    }
+
+    /// Names that stay the originals'. The copy of the branch's top has a name of its own.
+    fn drop_unique_names(&self, owners: &[(Gd<Node>, Gd<Node>)]) -> Vec<String> {
+        let of_scene = self.node.get_owner().as_ref() == Some(self.scene.root());
+        let mut dropped = Vec::new();
+        for (node, _) in owners {
+            let mut node = node.clone();
+            if node.is_unique_name_in_owner() && !(node == *self.copy && of_scene) {
+                node.set_unique_name_in_owner(false);
+                dropped.push(format!("%{}", node.get_name()));
+            }
+        }
+        dropped
+    }
+
+    /// The engine copies groups, but not those that nodes of an instance got here.
+    fn copy_groups(&self, originals: &[Gd<Node>]) {
+        for original in originals {
+            let Some(mut copy) = self.of(original) else { continue };
+            for group in original.get_groups().iter_shared() {
+                if !group.to_string().starts_with('_') && !copy.is_in_group(&group) {
+                    copy.add_to_group_ex(&group).persistent(true).done();
+                }
+            }
+        }
     }
 
     fn connection(&self, original: &Connection) -> Option<Connection> {

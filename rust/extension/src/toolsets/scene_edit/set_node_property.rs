@@ -1,7 +1,6 @@
-use godot::builtin::{StringName, Variant, VariantType};
-use godot::classes::{ClassDb, Node, Object, Resource, Script};
-use godot::obj::{EngineBitfield as _, Gd, Singleton};
-use godot::register::info::PropertyUsageFlags;
+use godot::builtin::Variant;
+use godot::classes::{Node, Object, Resource, Script};
+use godot::obj::Gd;
 
 use crate::editor::{properties, references};
 use crate::tool_prelude::*;
@@ -63,14 +62,15 @@ impl EditTool for SetNodeProperty {
         let check = |path: &str| editor.check_read(path);
         let context = editor.values(Some(object), &check);
         let old = object.get(property);
-        let value = values::decode(&self.value.0, &slot, &old, &context)?;
+        let value = values::decode(&self.value.0, &slot, &old, &context);
+        let value = value.map_err(|it| it.required("value"))?;
 
         let mut edit = Edit::in_scene(&scene, format!("Set {} of {}", self.property, node.get_name()));
         edit.fact("old_value", values::encode(&old, Some(&slot), &context));
         edit.fact("value", values::encode(&value, Some(&slot), &context));
         edit.verdict(match target.verdict {
             ref verdict if verdict.persisted == Some(false) => verdict.clone(),
-            Verdict { target, .. } if !is_kept(object, &slot, &value) => {
+            Verdict { target, .. } if !properties::is_stored(object, &slot) => {
                 Verdict::no(target, Reason::RuntimeOnly)
             }
             verdict => verdict,
@@ -116,6 +116,10 @@ impl<'a> Target<'a> {
             "owner" | "multiplayer" | "scene_file_path" => {
                 refusal(&format!("\"{property}\" is the engine's own"), "the editor keeps it right by itself")
             }
+            // The player would start at once and change what it animates, past any undo.
+            "current_animation" if node.is_class("AnimationPlayer") => {
+                refusal("\"current_animation\" plays in the editor", "set \"autoplay\" to start with an animation")
+            }
             _ => Ok(Self { object, property, verdict }),
         }
     }
@@ -143,30 +147,6 @@ impl<'a> Target<'a> {
         };
         Ok(Self { object: resource.upcast(), property: inner, verdict })
     }
-}
-
-/// Whether the file keeps the value. An engine property without storage of its own may be an alias;
-/// a new object of the class tells, by whether anything stored changes with it.
-fn is_kept(object: &Gd<Object>, slot: &values::Slot, value: &Variant) -> bool {
-    if properties::is_stored(object, slot) {
-        return true;
-    }
-    if slot.usage.is_set(PropertyUsageFlags::SCRIPT_VARIABLE) || value.get_type() == VariantType::OBJECT {
-        return false;
-    }
-    let probe = ClassDb::singleton().instantiate(&StringName::from(&object.get_class()));
-    let Ok(mut probe) = probe.try_to::<Gd<Object>>() else { return false };
-    let stored: Vec<_> = values::Slot::all(&probe)
-        .into_iter()
-        .filter(|it| it.usage.is_set(PropertyUsageFlags::STORAGE))
-        .map(|it| (probe.get(&it.name), it.name))
-        .collect();
-    probe.set(&slot.name, value);
-    let changed = stored.iter().any(|(before, name)| !values::same(before, &probe.get(name)));
-    if let Ok(node) = probe.try_cast::<Node>() {
-        node.free();
-    }
-    changed
 }
 
 fn check_script(object: &Gd<Object>, value: &Variant) -> Result<(), ToolError> {
