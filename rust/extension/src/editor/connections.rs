@@ -112,7 +112,9 @@ pub(crate) struct Member {
 impl Member {
     fn from_dict(info: &VarDictionary) -> Self {
         let count = |key: &str| {
-            info.get(key).and_then(|it| it.try_to::<VarArray>().ok()).map_or(0, |it| it.len())
+            // Typed arrays do not convert to untyped ones, so the engine counts.
+            let size = info.get(key).filter(|it| !it.is_nil()).map(|it| it.call("size", &[]));
+            size.and_then(|it| it.try_to::<i64>().ok()).and_then(|it| usize::try_from(it).ok()).unwrap_or(0)
         };
         let most = count("args");
         let flags = info.get("flags").and_then(|it| it.try_to::<i64>().ok()).unwrap_or(0);

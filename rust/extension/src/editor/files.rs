@@ -21,7 +21,8 @@ impl FileKeeper {
     /// Entry for undo and redo: bytes to write, or null to delete.
     #[func]
     fn restore(&self, path: GString, bytes: Variant) {
-        let bytes = bytes.try_to::<PackedByteArray>().ok().map(|it| it.to_vec());
+        // Null converts to an empty array, which would leave an empty file.
+        let bytes = (!bytes.is_nil()).then(|| bytes.try_to::<PackedByteArray>().unwrap_or_default().to_vec());
         if let Err(error) = self.write(&path.to_string(), bytes.as_deref()) {
             godot::global::godot_error!("MCP: {}", error.message);
         }

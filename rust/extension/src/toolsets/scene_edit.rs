@@ -9,8 +9,10 @@ mod create_inherited_scene;
 mod create_node;
 mod create_scene;
 mod delete_node;
+mod diff_scenes;
 mod disconnect_signal;
 mod duplicate_node;
+mod extract_scene;
 mod instance_scene;
 mod list_open_scenes;
 mod list_signal_connections;
@@ -39,6 +41,7 @@ pub(super) const TOOLS: &[ToolDef] = &[
     ToolDef::edit::<save_scene::SaveScene>(),
     ToolDef::edit::<create_scene::CreateScene>(),
     ToolDef::edit::<instance_scene::InstanceScene>(),
+    ToolDef::edit::<extract_scene::ExtractScene>(),
     ToolDef::edit::<set_editable_children::SetEditableChildren>(),
     ToolDef::edit::<open_scene::OpenScene>(),
     ToolDef::edit::<reload_scene::ReloadScene>(),
@@ -56,4 +59,5 @@ pub(super) const TOOLS: &[ToolDef] = &[
     ToolDef::edit::<create_inherited_scene::CreateInheritedScene>(),
     ToolDef::edit::<change_node_type::ChangeNodeType>(),
     ToolDef::edit::<set_unique_name::SetUniqueName>(),
+    ToolDef::read::<diff_scenes::DiffScenes>(),
 ];
