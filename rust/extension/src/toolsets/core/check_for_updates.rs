@@ -70,6 +70,8 @@ struct Request {
     url: FeedUrl,
     begun: Instant,
     sent: bool,
+    /// HTTP status, once the answer has begun; the client forgets it when the connection ends.
+    code: i32,
     body: Vec<u8>,
 }
 
@@ -83,7 +85,7 @@ impl Request {
         if result != Error::OK {
             return Err(format!("cannot connect to \"{}\"", url.host));
         }
-        Ok(Self { client, url, begun: Instant::now(), sent: false, body: Vec::new() })
+        Ok(Self { client, url, begun: Instant::now(), sent: false, code: 0, body: Vec::new() })
     }
 
     /// The version that the feed names, once it is known.
@@ -104,6 +106,7 @@ impl Request {
                 }
             }
             Status::BODY => {
+                self.code = self.client.get_response_code();
                 let chunk = self.client.read_response_body_chunk();
                 self.body.extend_from_slice(chunk.as_slice());
                 if self.body.len() > MAX_BODY {
@@ -111,14 +114,19 @@ impl Request {
                 }
                 Ok(None)
             }
-            Status::CONNECTED | Status::DISCONNECTED if self.sent => self.finish().map(Some),
+            // A server that closes after its answer leaves a connection error behind.
+            _ if self.code != 0 => self.finish().map(Some),
+            Status::CONNECTED => {
+                let code = self.client.get_response_code();
+                Err(format!("the feed answered with status {code} and nothing else"))
+            }
             Status::CANT_RESOLVE => Err(format!("\"{host}\" has no address")),
             _ => Err(format!("cannot connect to \"{host}\"")),
         }
     }
 
     fn finish(&self) -> Result<String, String> {
-        let code = self.client.get_response_code();
+        let code = self.code;
         if code != 200 {
             return Err(format!("the feed answered with status {code}"));
         }
