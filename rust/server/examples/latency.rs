@@ -35,7 +35,13 @@ impl Trivial {
             }, "required": ["node"], "additionalProperties": false});
             let schema: Map<_, _> = schema.as_object().expect("an object").clone();
             let text = "Reads something of the edited scene and answers what it found there.";
-            Arc::new(ToolSpec::new(format!("tool_{idx}"), "core", SafetyClass::ReadOnly, text, schema))
+            Arc::new(ToolSpec::new(
+                format!("tool_{idx}"),
+                "core",
+                SafetyClass::ReadOnly,
+                text,
+                schema,
+            ))
         });
         Self(Arc::new(tools.collect()))
     }

@@ -67,7 +67,8 @@ impl Access {
         if self.allowed_origins.iter().any(|it| it.eq_ignore_ascii_case(origin)) {
             return true;
         }
-        let web = origin.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"));
+        let web =
+            origin.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"));
         web.and_then(|(_, authority)| authority.parse::<Authority>().ok())
             .is_some_and(|it| !it.as_str().contains('@') && is_loopback(it.host()))
     }
@@ -140,7 +141,8 @@ mod tests {
     #[test]
     fn hosts() {
         let local = access("127.0.0.1", None);
-        for host in ["127.0.0.1", "127.0.0.1:8137", "localhost:1", "LocalHost", "[::1]:9", "127.1.2.3"]
+        for host in
+            ["127.0.0.1", "127.0.0.1:8137", "localhost:1", "LocalHost", "[::1]:9", "127.1.2.3"]
         {
             check(&local, &[("host", host)], Ok(()));
         }
@@ -197,8 +199,11 @@ mod tests {
         ] {
             check(&local, &[("host", "localhost"), ("origin", origin)], Err(Denied::Origin));
         }
-        let twice =
-            [("host", "localhost"), ("origin", "http://localhost"), ("origin", "http://evil.example")];
+        let twice = [
+            ("host", "localhost"),
+            ("origin", "http://localhost"),
+            ("origin", "http://evil.example"),
+        ];
         check(&local, &twice, Err(Denied::Origin));
     }
 
@@ -208,7 +213,8 @@ mod tests {
         for good in ["Bearer secret", "bearer secret"] {
             check(&local, &[("host", "localhost"), ("authorization", good)], Ok(()));
         }
-        for bad in ["Bearer secre", "Bearer secrets", "Bearer ", "Bearer", "secret", "Basic secret", ""]
+        for bad in
+            ["Bearer secre", "Bearer secrets", "Bearer ", "Bearer", "secret", "Basic secret", ""]
         {
             let headers = [("host", "localhost"), ("authorization", bad)];
             check(&local, &headers, Err(Denied::Token));

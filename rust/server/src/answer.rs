@@ -67,7 +67,6 @@ fn shortened(message: &str) -> String {
     message.chars().take(500).collect()
 }
 
-
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
@@ -128,8 +127,8 @@ mod tests {
 
     #[test]
     fn a_large_error_keeps_its_code() {
-        let error = ToolError::precondition("confirm", "needs confirmation")
-            .would(json!("x".repeat(2000)));
+        let error =
+            ToolError::precondition("confirm", "needs confirmation").would(json!("x".repeat(2000)));
         let sent = sent(Err(error), 1000);
         assert_eq!(sent["structuredContent"]["error"], json!("PRECONDITION_FAILED"));
         assert_eq!(sent["structuredContent"].get("would"), None);

@@ -61,7 +61,11 @@ impl Routes {
         };
         let sent = body.clone();
         let response = self.mcp.handle(Request::from_parts(parts, Full::new(body))).await;
-        if response.status().is_client_error() { explained(response, &sent).await } else { response }
+        if response.status().is_client_error() {
+            explained(response, &sent).await
+        } else {
+            response
+        }
     }
 }
 

@@ -35,9 +35,7 @@ fn write_beside(path: &Path, content: &[u8]) -> io::Result<PathBuf> {
     let temporary = path.with_file_name(name);
     // Left over from a crash of a process with the same id.
     drop(fs::remove_file(&temporary));
-    open_new(&temporary)?
-        .write_all(content)
-        .inspect_err(|_| drop(fs::remove_file(&temporary)))?;
+    open_new(&temporary)?.write_all(content).inspect_err(|_| drop(fs::remove_file(&temporary)))?;
     Ok(temporary)
 }
 

@@ -149,7 +149,11 @@ mod tests {
             sent.lock().push(it.done);
             std::future::ready(())
         });
-        tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(forward);
+        tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap()
+            .block_on(forward);
         sent.into_inner()
     }
 

@@ -20,7 +20,8 @@ const ROUTES: [(&str, &str); 7] = [
 fn every_route_checks_host_origin_and_token() {
     let (server, _host) = start();
     for (method, path) in ROUTES {
-        let status = |headers: &[(&str, &str)]| send(server.port(), method, path, headers, b"").status;
+        let status =
+            |headers: &[(&str, &str)]| send(server.port(), method, path, headers, b"").status;
         assert!(![401, 403].contains(&status(&[])), "{method} {path} with everything right");
         for (headers, expected) in [
             (&[("Host", "evil.example")][..], 403),

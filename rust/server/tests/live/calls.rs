@@ -42,7 +42,8 @@ async fn a_closed_connection_cancels_a_modern_call_and_not_a_legacy_one() {
     host.cancelled("wait").await;
 
     let (session, _) = initialize(server.port(), "2025-11-25");
-    let call = json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "wait"}});
+    let call =
+        json!({"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": {"name": "wait"}});
     let mut stream = connect(server.port());
     let headers = [("Mcp-Session-Id", &*session)];
     stream.write_all(&request("POST", "/mcp", &headers, call.to_string().as_bytes())).unwrap();
@@ -80,7 +81,8 @@ async fn progress_arrives_in_order_and_before_the_answer() {
 #[test]
 fn progress_precedes_the_answer_on_the_wire() {
     let (server, _host) = start();
-    let params = json!({"name": "progress", "arguments": {"bytes": 2}, "_meta": {"progressToken": "t"}});
+    let params =
+        json!({"name": "progress", "arguments": {"bytes": 2}, "_meta": {"progressToken": "t"}});
     let stream = modern(server.port(), "tools/call", params);
     assert_eq!(stream.header("content-type"), Some("text/event-stream"));
     let text = stream.text();

@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 
-use rmcp::model::{ServerNotification, SubscribeRequestParams, SubscriptionFilter};
 use rmcp::model::UnsubscribeRequestParams;
+use rmcp::model::{ServerNotification, SubscribeRequestParams, SubscriptionFilter};
 use serde_json::json;
 
 use crate::support::http::{connect, initialize, modern, modern_request, request};
@@ -13,8 +13,10 @@ use crate::support::{PATIENCE, start};
 #[tokio::test]
 async fn legacy_sessions_hear_of_changes() {
     let (server, host) = start();
-    let mut clients =
-        [Client::connect(server.url(), Era::Legacy).await, Client::connect(server.url(), Era::Legacy).await];
+    let mut clients = [
+        Client::connect(server.url(), Era::Legacy).await,
+        Client::connect(server.url(), Era::Legacy).await,
+    ];
     host.reveal();
     server.announce_tools_changed();
     for client in &mut clients {
@@ -86,8 +88,10 @@ async fn listeners_hear_of_what_they_asked_for() {
 #[tokio::test]
 async fn a_listener_learns_that_the_server_stops() {
     let (server, _host) = start();
-    let (headers, body) =
-        modern_request("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+    let (headers, body) = modern_request(
+        "subscriptions/listen",
+        json!({"notifications": {"toolsListChanged": true}}),
+    );
     let headers: Vec<_> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     let mut stream = connect(server.port());
     stream.write_all(&request("POST", "/mcp", &headers, &body)).unwrap();

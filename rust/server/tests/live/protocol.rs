@@ -17,7 +17,8 @@ async fn tools_are_listed_in_the_hosts_order_and_called() {
         assert_eq!(
             names,
             [
-                "echo", "text", "image", "bytes", "wait", "stubborn", "progress", "refuse", "panic"
+                "echo", "text", "image", "bytes", "sigpipe", "wait", "stubborn", "progress",
+                "refuse", "panic"
             ],
             "{era:?}"
         );
@@ -106,7 +107,8 @@ fn an_unknown_tool_is_a_protocol_error_with_near_names() {
     assert!(call["error"]["message"].as_str().unwrap().contains("\"echo\""), "{call}");
 
     // One that is switched off is the host's to explain.
-    let call = modern(server.port(), "tools/call", json!({"name": "hidden", "arguments": {}})).json();
+    let call =
+        modern(server.port(), "tools/call", json!({"name": "hidden", "arguments": {}})).json();
     assert_eq!(call["result"]["structuredContent"]["error"], "TOOLSET_DISABLED", "{call}");
 }
 
@@ -135,13 +137,18 @@ async fn resources_are_listed_and_read() {
         let templates = client.list_all_resource_templates().await.unwrap();
         assert_eq!(templates[0].uri_template, "godot://class/{name}");
 
-        let read = client.read_resource(ReadResourceRequestParams::new("godot://scene")).await.unwrap();
-        let ResourceContents::TextResourceContents { text, mime_type, .. } = &read.contents[0] else {
+        let read =
+            client.read_resource(ReadResourceRequestParams::new("godot://scene")).await.unwrap();
+        let ResourceContents::TextResourceContents { text, mime_type, .. } = &read.contents[0]
+        else {
             panic!("{read:?}");
         };
         assert_eq!((&**text, mime_type.as_deref()), ("Root", Some("text/plain")), "{era:?}");
         for uri in ["godot://nothing", "godot://large", "godot://panic"] {
-            assert!(client.read_resource(ReadResourceRequestParams::new(uri)).await.is_err(), "{uri}");
+            assert!(
+                client.read_resource(ReadResourceRequestParams::new(uri)).await.is_err(),
+                "{uri}"
+            );
         }
     }
 }

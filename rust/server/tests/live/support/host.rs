@@ -42,6 +42,7 @@ impl FakeHost {
             ("text", SafetyClass::ReadOnly),
             ("image", SafetyClass::ReadOnly),
             ("bytes", SafetyClass::ReadOnly),
+            ("sigpipe", SafetyClass::ReadOnly),
             ("wait", SafetyClass::Runtime),
             ("stubborn", SafetyClass::Runtime),
             ("progress", SafetyClass::Mutating),
@@ -125,6 +126,7 @@ impl Host for FakeHost {
                 "text" => Ok(Reply::Text("Root\n  Child".to_owned())),
                 "image" => Ok(Reply::Image { png: vec![1, 2, 3], about: json!({"width": 1}) }),
                 "bytes" => Ok(Reply::Text("x".repeat(bytes()))),
+                "sigpipe" => Ok(Reply::Json(json!({"blocked": sigpipe_is_blocked()}))),
                 "wait" => {
                     cancelled_waits(name).await;
                     Err(ToolError::new(Code::Cancelled, "cancelled"))
@@ -181,6 +183,22 @@ impl Host for FakeHost {
     fn clients_changed(&self, clients: Vec<String>) {
         drop(self.events.send(Event::Clients(clients)));
     }
+}
+
+/// On the thread that this is called on.
+#[cfg(unix)]
+fn sigpipe_is_blocked() -> bool {
+    // SAFETY: plain calls; a null set means that the mask is only read.
+    unsafe {
+        let mut blocked = std::mem::zeroed();
+        libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), &raw mut blocked);
+        libc::sigismember(&raw const blocked, libc::SIGPIPE) == 1
+    }
+}
+
+#[cfg(not(unix))]
+fn sigpipe_is_blocked() -> bool {
+    true
 }
 
 /// Arguments of a tool call.
