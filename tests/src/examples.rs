@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use godot_mcp_core::{Example, Expect, SafetyClass, ToolSpec, UndoKind};
+use godot_mcp_core::{Example, Expect, SafetyClass, ToolSpec, UndoKind, toolset};
 use serde_json::{Map, Value, json};
 
 use crate::client::Client;
@@ -51,9 +51,10 @@ fn folder(spec: &ToolSpec, index: usize) -> String {
 
 /// `text` with its `res://` paths moved into the example's folder.
 fn moved(text: &str, folder: &str) -> String {
-    text.replace("res://addons/", "\0")
+    // Paths that lead out of the project stay as they are.
+    text.replace("res://..", "\0")
         .replace("res://", &format!("res://{folder}/"))
-        .replace('\0', "res://addons/")
+        .replace('\0', "res://..")
 }
 
 fn moved_value(value: &Value, folder: &str) -> Value {
@@ -202,6 +203,11 @@ impl Run<'_> {
             .map_err(|it| format!("{confirmed}: {it}"))?;
         if let Some(preview) = &preview {
             self.compare(preview, &answer)?;
+        }
+        if self.switches_toolsets() {
+            // What follows needs them all again.
+            let sets = toolset::TOOLSETS.iter().map(|it| it.name).collect::<Vec<_>>().join(",");
+            self.client.ok("enable_toolset", json!({"category": sets}));
         }
         if self.spec.class == SafetyClass::ReadOnly && !self.switches_toolsets() {
             self.unchanged(&state, "a read")?;

@@ -169,7 +169,13 @@ fn values(it: &mut Probe) {
         it.sets("Title", "text", &[json!(text)], &spelled);
     }
     it.kept("Player", "visible", &[json!("yes"), json!(1), json!("true")], INVALID);
-    it.sets("Player", "rotation_degrees", &[json!(-35)], "-35.0");
+    // Stored as radians in 32 bits, so accepted within their precision.
+    let answer = it.client.ok("set_node_property", json!({"node_path": "Player", "property": "rotation_degrees", "value": -35}));
+    let found: f64 = it.value("Player", "rotation_degrees").parse().unwrap_or(0.0);
+    if (found + 35.0).abs() > 1e-4 || answer.get("clamped").is_some() {
+        it.note(format!("rotation_degrees is {found}: {answer}"));
+    }
+    it.client.ok("godot_undo", json!({"undo_token": answer["undo_token"]}));
 }
 
 fn resources(it: &mut Probe) {

@@ -98,6 +98,29 @@ impl Code {
         }
     }
 
+    /// What to do next, for errors that have no better hint of their own.
+    fn what_to_do(self) -> &'static str {
+        match self {
+            Self::PreconditionFailed => "see `required` for what must hold first, then call again",
+            Self::ResourceNotFound => "check the spelling, and list what exists before calling again",
+            Self::ValidationError => "see the description of the parameter in the tool's input schema",
+            Self::ToolsetDisabled => "call `enable_toolset`, then call again",
+            Self::ApprovalDenied => "ask the human; do not repeat the call unchanged",
+            Self::Unsupported => "this editor cannot do it; find another way",
+            Self::Timeout | Self::Busy => "`health_check` says what the editor is busy with",
+            Self::Cancelled => "call again if it is still wanted",
+            Self::StateChanged => "look at the current state, then call again",
+            Self::AlreadyExists => "choose another name, or change what exists",
+            Self::PathDenied => "give a res:// path inside the project",
+            Self::ReadOnly | Self::Paused => "only a human can lift it",
+            Self::IdempotencyConflict => "use a new key for new arguments",
+            Self::ResponseTooLarge => "ask for less: a smaller part, fewer fields, or a page",
+            Self::GameNotRunning => "start the game first",
+            Self::HeadlessUnsupported => "it needs an editor with a window",
+            Self::Internal => "this is a fault of the server; `get_errors` may say more",
+        }
+    }
+
     /// Whether the very same call may succeed later.
     pub fn retryable(self) -> bool {
         matches!(self, Self::Timeout | Self::Busy | Self::Paused | Self::StateChanged)
@@ -193,7 +216,8 @@ impl ToolError {
         let mut map = Map::new();
         map.insert("error".into(), json!(self.code.as_str()));
         map.insert("message".into(), json!(self.message));
-        map.insert("hint".into(), json!(self.hint));
+        let hint = if self.hint.is_empty() { self.code.what_to_do() } else { &self.hint };
+        map.insert("hint".into(), json!(hint));
         if let Some(required) = &self.required {
             map.insert("required".into(), json!(required));
         }

@@ -89,13 +89,13 @@ impl ToolSpec {
     pub(crate) fn add_framework_parameters(&mut self) {
         let mut added = Vec::new();
         if self.class.has_dry_run() {
-            added.push((schema::DRY_RUN, schema::flag("Only preview.")));
+            added.push((schema::DRY_RUN, schema::flag("Preview only.")));
         }
         if self.class.has_confirm() {
             added.push((schema::CONFIRM, schema::flag("Must be true to run.")));
         }
         if self.edits_scene {
-            let text = "Refuse unless this scene is the edited one.";
+            let text = "Scene that must be edited.";
             added.push((
                 schema::EXPECTED_SCENE,
                 json!({"type": "string", "format": "res-path", "description": text}),

@@ -22,7 +22,7 @@ pub const TOOLSETS: &[Toolset] = &[
     Toolset {
         name: CORE,
         description: "Health, undo and redo, errors, class reference, switching toolsets.",
-        keywords: &["undo", "redo", "history", "log", "docs", "help"],
+        keywords: &["undo", "redo", "history", "log", "docs", "help", "heartbeat"],
     },
     Toolset {
         name: "inspection",

@@ -107,7 +107,10 @@ impl Queue {
         match allowance.take() {
             Ok(()) => self.waiting.pop_front().map_or(Step::End, Step::Send),
             // The answer must not wait, so only the newest is told.
-            Err(_) if self.closed => self.waiting.drain(..).last().map_or(Step::End, Step::Send),
+            Err(_) if self.closed => {
+                self.waiting.drain(..self.waiting.len() - 1);
+                self.waiting.pop_front().map_or(Step::End, Step::Send)
+            }
             Err(deadline) => Step::WaitUntil(deadline),
         }
     }

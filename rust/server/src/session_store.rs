@@ -92,12 +92,12 @@ impl SessionStore for SessionFile {
 }
 
 fn read(path: &Path) -> io::Result<Vec<Saved>> {
-    match fs::metadata(path) {
+    let bytes = match fs::metadata(path).map(|it| it.len()) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Ok(metadata) if metadata.len() > MAX_FILE_BYTES => {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "unreasonably large"));
-        }
-        other => drop(other?),
+        other => other?,
+    };
+    if bytes > MAX_FILE_BYTES {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "unreasonably large"));
     }
     Ok(serde_json::from_slice(&fs::read(path)?)?)
 }

@@ -15,7 +15,7 @@ use godot::register::{GodotClass, godot_api};
 use godot_mcp_core::ToolError;
 use serde_json::{Map, Value, json};
 
-use super::edit::{Edit, Op, Step};
+use super::edit::{Acted, Edit, Op, Step};
 use super::{Editor, files, scene_tabs};
 
 /// Frames until a scene that was to open counts as not opened.
@@ -35,6 +35,17 @@ thread_local! {
 /// The next piece of work that undo or redo left. Called in the safe lane only.
 pub(crate) fn next_deferred() -> Option<Work> {
     DEFERRED.with(|it| it.borrow_mut().pop_front())
+}
+
+/// Answers with `facts` once what undo or redo left is done, so the next call sees it.
+pub(crate) fn when_done(facts: Map<String, Value>) -> Acted {
+    if DEFERRED.with(|it| it.borrow().is_empty()) {
+        return Acted::Done(facts);
+    }
+    let mut facts = Some(facts);
+    Acted::Wait(Box::new(move |_| {
+        DEFERRED.with(|it| it.borrow().is_empty()).then(|| Ok(facts.take().unwrap_or_default()))
+    }))
 }
 
 fn defer(work: impl FnOnce() + 'static) {

@@ -76,8 +76,10 @@ impl Comparison {
         if is_same(a, b) {
             return true;
         }
-        if let (Ok(a), Ok(b)) = (a.try_to::<PackedByteArray>(), b.try_to::<PackedByteArray>()) {
-            return a == b;
+        // Asked by type: the engine converts other lists to bytes, and then all are alike.
+        let bytes = VariantType::PACKED_BYTE_ARRAY;
+        if a.get_type() == bytes && b.get_type() == bytes {
+            return a.to::<PackedByteArray>() == b.to::<PackedByteArray>();
         }
         let (a, b) = (elements(a), elements(b));
         a.len() == b.len() && a.iter().zip(&b).all(|(a, b)| self.values(a, b, depth + 1))

@@ -13,8 +13,14 @@ impl Tool for DisableToolset {
     const TOOLSET: &'static str = "core";
 
     fn examples() -> Vec<Example> {
-        vec![Example::refusal("The core stays on.", "", Code::ValidationError)
-            .args(json!({"category": "core"}))]
+        vec![
+            Example::answer("Switches a toolset off.", "", json!({
+                "disabled": [{"toolset": "inspection", "changed": true}]
+            }))
+            .args(json!({"category": "inspection"})),
+            Example::refusal("The core stays on.", "", Code::ValidationError)
+                .args(json!({"category": "core"})),
+        ]
     }
 }
 

@@ -84,9 +84,9 @@ impl Tool for DiscoverTools {
         vec![
             Example::answer("Lists the toolsets in short.", "", json!({"toolsets": "*"})),
             Example::answer("Finds a toolset without switching it on.", "", json!({
-                "found": [{"toolset": "core", "matched": ["undo"], "enabled": true, "tools": "*"}]
+                "found": [{"toolset": "core", "matched": ["heartbeat"], "enabled": true, "tools": "*"}]
             }))
-            .args(json!({"request": "undo", "activate": false})),
+            .args(json!({"request": "heartbeat", "activate": false})),
             Example::refusal("Refuses to reset an unknown toolset.", "", Code::ValidationError)
                 .args(json!({"reset": ["nonsense"]})),
         ]

@@ -1,4 +1,5 @@
 use crate::editor::history::{self, Direction};
+use crate::editor::scene_keeper;
 use crate::tool_prelude::*;
 
 /// Does the actions again that were undone last, as the human's Ctrl+Shift+Z does, theirs
@@ -48,7 +49,7 @@ impl EditTool for GodotRedo {
         let next = history::next(editor, Direction::Redo);
         let note = if next.is_null() { next } else { json!({"redo": next}) };
         let act = move |editor: &Editor| {
-            history::walk(editor, Direction::Redo, count).map(Acted::Done)
+            history::walk(editor, Direction::Redo, count).map(scene_keeper::when_done)
         };
         let mut edit = Edit::editor_state("Redo", note, Box::new(act));
         history::outlook(editor, Direction::Redo, &mut |name, value| edit.fact(name, value));

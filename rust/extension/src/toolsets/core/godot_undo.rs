@@ -1,4 +1,5 @@
 use crate::editor::history::{self, Direction};
+use crate::editor::scene_keeper;
 use crate::tool_prelude::*;
 
 /// Takes back the newest actions of the edited scene's and the project's history, as the human's
@@ -55,8 +56,8 @@ impl EditTool for GodotUndo {
         let note = if next.is_null() { next } else { json!({"undo": next}) };
         let token = self.undo_token;
         let act = move |editor: &Editor| match &token {
-            Some(token) => history::undo_token(editor, token).map(Acted::Done),
-            None => history::walk(editor, Direction::Undo, count).map(Acted::Done),
+            Some(token) => history::undo_token(editor, token).map(scene_keeper::when_done),
+            None => history::walk(editor, Direction::Undo, count).map(scene_keeper::when_done),
         };
         let mut edit = Edit::editor_state("Undo", note, Box::new(act));
         history::outlook(editor, Direction::Undo, &mut |name, value| edit.fact(name, value));

@@ -25,7 +25,7 @@ impl Tool for DeleteNode {
 [node name="Button" type="Button" parent="."]
 [node name="Player" type="Node2D" parent="." groups=["heroes"]]
 [node name="Sprite" type="Sprite2D" parent="Player"]
-[connection signal="pressed" from="Button" to="Player" method="jump" binds= [1]]"#;
+[connection signal="pressed" from="Button" to="Player" method="set_z_index" binds= [1]]"#;
         let after = r#"
 [node name="Main" type="Node2D"]
 [node name="Button" type="Button" parent="."]"#;
