@@ -111,12 +111,13 @@ impl SceneKeeper {
         });
     }
 
-    /// Closes the scene's tab. One with unsaved changes stays: they are the human's.
+    /// Closes the scene's tab, unless something was done in it. The dirty flag does not tell: the
+    /// editor raises it as soon as the file is gone.
     #[func]
     fn close(&self, path: GString) {
         let path = path.to_string();
         defer(move || {
-            if let Some(root) = scene_tabs::root_of(&path).filter(|it| !scene_tabs::is_dirty(it)) {
+            if let Some(root) = scene_tabs::root_of(&path).filter(|it| !scene_tabs::has_history(it)) {
                 scene_tabs::close(&root);
             }
         });

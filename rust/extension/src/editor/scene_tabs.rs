@@ -137,6 +137,14 @@ fn history_of(manager: &Gd<EditorUndoRedoManager>, root: &Gd<Node>) -> i32 {
     HISTORIES.with(|it| it.borrow().get(&root.instance_id()).copied()).unwrap_or(0)
 }
 
+/// Whether something can be undone in a scene's own history.
+pub(crate) fn has_history(root: &Gd<Node>) -> bool {
+    let manager = EditorInterface::singleton().get_editor_undo_redo();
+    manager
+        .and_then(|it| it.get_history_undo_redo(it.get_object_history_id(root)))
+        .is_some_and(|it| it.has_undo())
+}
+
 /// What closing or reloading a scene would lose: its newest actions, newest first. The engine does
 /// not tell which of them are older than the last save.
 pub(crate) fn unsaved_changes(root: &Gd<Node>) -> Value {

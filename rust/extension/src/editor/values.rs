@@ -83,6 +83,11 @@ pub(crate) fn same(wanted: &Variant, found: &Variant) -> bool {
     compare::same(wanted, found)
 }
 
+/// Whether both are of one type and exactly equal: then writing one over the other changes nothing.
+pub(crate) fn equal(a: &Variant, b: &Variant) -> bool {
+    compare::equal(a, b)
+}
+
 /// One short line for people, such as a preview, at most 80 characters.
 pub(crate) fn summary(value: &Variant) -> String {
     summary::summary(value)

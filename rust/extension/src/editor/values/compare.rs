@@ -50,6 +50,10 @@ impl Comparison {
         }
         match kind_a {
             VariantType::NIL => true,
+            VariantType::VECTOR2I
+            | VariantType::VECTOR3I
+            | VariantType::VECTOR4I
+            | VariantType::RECT2I => a == b,
             VariantType::DICTIONARY => self.dictionaries(a, b, depth),
             VariantType::OBJECT => self.objects(a, b, depth),
             _ => match (structs::flatten(a), structs::flatten(b)) {

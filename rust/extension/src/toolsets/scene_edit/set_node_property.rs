@@ -75,7 +75,7 @@ impl EditTool for SetNodeProperty {
             }
             verdict => verdict,
         });
-        if values::same(&value, &old) {
+        if values::equal(&value, &old) {
             return Ok(edit);
         }
         match property {
