@@ -142,11 +142,7 @@ impl Editor {
                 let plugin = "\"res://addons/godot_mcp/plugin.cfg\", ";
                 std::fs::write(&settings, text.replace(plugin, "")).expect("written");
             } else {
-                let _ = std::fs::remove_file(project.join("addons/godot_mcp"));
-                copy_folder(
-                    &repository().join("addons/godot_mcp"),
-                    &project.join("addons/godot_mcp"),
-                );
+                install_addon(&project);
             }
             project
         });
@@ -279,6 +275,10 @@ impl Editor {
             reader.join().expect("a reader");
         }
         let status = self.child.wait().expect("a child");
+        #[cfg(unix)]
+        if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+            panic!("the editor was ended by signal {signal}:\n{}", self.log_tail(60));
+        }
         (status.code(), self.log())
     }
 
@@ -372,6 +372,21 @@ fn plain(line: &str) -> String {
         rest = rest.find('m').map_or("", |end| &rest[end + 1..]);
     }
     text + rest
+}
+
+/// Puts the built addon into a project.
+///
+/// The engine is told of the extension as after a first start: an editor that finds a GDExtension only
+/// in its first scan, and is closed right then, crashes at exit (4.6.3, with any gdext library).
+pub fn install_addon(project: &Path) {
+    let addon = project.join("addons/godot_mcp");
+    if addon.is_symlink() {
+        std::fs::remove_file(&addon).expect("removed");
+    }
+    copy_folder(&repository().join("addons/godot_mcp"), &addon);
+    std::fs::create_dir_all(project.join(".godot")).expect("created");
+    let list = "res://addons/godot_mcp/godot_mcp.gdextension\n";
+    std::fs::write(project.join(".godot/extension_list.cfg"), list).expect("written");
 }
 
 pub fn free_port() -> u16 {

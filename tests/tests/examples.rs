@@ -14,7 +14,7 @@ fn every_example_holds() {
     let home = tempfile::tempdir().expect("a temporary folder");
     let project = home.path().join("project");
     copy_folder(&repository().join("tests/fixtures/plain"), &project);
-    copy_folder(&repository().join("addons/godot_mcp"), &project.join("addons/godot_mcp"));
+    godot_mcp_tests::editor::install_addon(&project);
     examples::prepare(&project, &specs);
 
     let editor = Launch::fixture("plain").on(&project).start();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use godot::builtin::GString;
 use godot::classes::{
-    DisplayServer, EditorPlugin, Engine, INode, Node, Os, ProjectSettings, RefCounted,
+    DisplayServer, EditorPlugin, Engine, INode, Node, ProjectSettings, RefCounted,
 };
 use godot::global::{godot_error, godot_print, godot_warn};
 use godot::obj::{Base, Gd, Singleton};
@@ -80,11 +80,10 @@ impl GodotMcp {
 }
 
 fn wants_server() -> bool {
-    let args = Os::singleton().get_cmdline_args();
+    // The engine's own list leaves out what it has understood, such as `--import`.
+    let mut args = std::env::args_os().map(|it| it.to_string_lossy().into_owned());
     Engine::singleton().is_editor_hint()
-        && !args.as_slice().iter().map(ToString::to_string).any(|arg| {
-            BATCH_MODES.iter().any(|it| arg.starts_with(it))
-        })
+        && !args.any(|arg| BATCH_MODES.iter().any(|it| arg.starts_with(it)))
 }
 
 fn start(node: &Gd<GodotMcp>, plugin: Gd<EditorPlugin>, logger: Gd<RefCounted>) -> Result<(), String> {

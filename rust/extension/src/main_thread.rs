@@ -11,8 +11,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use godot::classes::{DisplayServer, EditorInterface, Node, Os};
-use godot::obj::{Gd, Singleton};
+use godot::classes::{CanvasItem, DisplayServer, EditorInterface, Os};
+use godot::obj::{Gd, InstanceId, Singleton};
 use godot_mcp_core::call::ProgressSink;
 use godot_mcp_core::gate::Admitted;
 use godot_mcp_core::{Answer, CancelFlag, Code, SafetyClass, Site, ToolError};
@@ -209,7 +209,8 @@ pub(crate) struct Pump {
     engine_sleep_usec: Cell<Option<i32>>,
     frame_end: Cell<Option<Instant>>,
     glanced: Cell<Option<Instant>>,
-    progress_dialog: RefCell<Option<Gd<Node>>>,
+    /// Outer none: not looked for yet. Inner none: this editor has none.
+    progress_dialog: RefCell<Option<Option<InstanceId>>>,
 }
 
 /// Entry from the engine, once an iteration, just before its sleep.
@@ -273,7 +274,6 @@ impl Pump {
         if self.running.get() || self.depth.get() > 1 || self.progress_dialog_is_open() {
             return;
         }
-        drain_log(app);
         while let Some(work) = scene_keeper::next_deferred() {
             // What undo and redo left for a moment at which scenes may be opened and closed.
             let done = self.guarded("undo", || Ok(work()));
@@ -372,16 +372,19 @@ impl Pump {
 
     /// A progress dialog of the human's own runs nested iterations while it is open.
     fn progress_dialog_is_open(&self) -> bool {
-        let mut dialog = self.progress_dialog.borrow_mut();
-        if dialog.as_ref().is_none_or(|it| !it.is_instance_valid()) {
-            let base = EditorInterface::singleton().get_base_control();
-            let found = base.and_then(|it| {
-                it.find_children_ex("*").type_("ProgressDialog").owned(false).done().get(0)
-            });
-            *dialog = found;
-        }
-        dialog.as_ref().is_some_and(|it| {
-            it.is_instance_valid() && it.clone().get("visible").try_to::<bool>().unwrap_or(false)
+        let dialog = *self.progress_dialog.borrow();
+        let dialog = match dialog {
+            Some(found) => found,
+            None => {
+                // Looked for once: the search goes through the whole editor. A headless editor
+                // prints its progress instead.
+                let found = find_progress_dialog();
+                *self.progress_dialog.borrow_mut() = Some(found);
+                found
+            }
+        };
+        dialog.is_some_and(|it| {
+            Gd::<CanvasItem>::try_from_instance_id(it).is_ok_and(|it| it.is_visible())
         })
     }
 
@@ -393,6 +396,8 @@ impl Pump {
 
     fn look_now(&self, app: &Rc<App>) {
         self.glanced.set(Some(Instant::now()));
+        // Often enough for a reader, seldom enough to cost an idle editor nothing.
+        drain_log(app);
         let editor = EditorInterface::singleton();
         let glance = Glance {
             active_scene: editor
@@ -416,6 +421,12 @@ impl Pump {
             Os::singleton().set_low_processor_usage_mode_sleep_usec(usec);
         }
     }
+}
+
+fn find_progress_dialog() -> Option<InstanceId> {
+    let base = EditorInterface::singleton().get_base_control()?;
+    let found = base.find_children_ex("*").type_("ProgressDialog").owned(false).done();
+    found.get(0).map(|it| it.instance_id())
 }
 
 pub(crate) fn is_scanning() -> bool {
