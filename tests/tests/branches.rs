@@ -21,12 +21,16 @@ while not queue.is_empty():
 	groups.sort()
 	lines.append("%s %s #%d owner=%s groups=%s unique=%s editable=%s meta=%s" % [where, node.get_class(), node.get_index(), owner,
 			groups, node.unique_name_in_owner, node != root and root.is_editable_instance(node), node.get_meta_list()])
+	# Which connection of a signal comes first in memory is not part of the scene.
+	var connections: Array[String] = []
 	for sig in node.get_signal_list():
 		for it in node.get_signal_connection_list(sig.name):
 			var target: Object = it.callable.get_object()
 			if it.flags & CONNECT_PERSIST and target is Node and root.is_ancestor_of(target) or target == root:
-				lines.append("  %s -> %s.%s flags=%d binds=%s unbinds=%d" % [sig.name, root.get_path_to(target), it.callable.get_method(),
+				connections.append("  %s -> %s.%s flags=%d binds=%s unbinds=%d" % [sig.name, root.get_path_to(target), it.callable.get_method(),
 						it.flags, it.callable.get_bound_arguments(), it.callable.get_unbound_arguments_count()])
+	connections.sort()
+	lines.append_array(connections)
 	queue.append_array(node.get_children())
 return "\n".join(lines)
 "#;
@@ -176,7 +180,11 @@ fn every_edit_goes_there_and_back() {
                 continue;
             }
             let count = story.problems.len();
+            let logged = editor.log_errors().len();
             story.circle(file, tool, &args);
+            for line in editor.log_errors().into_iter().skip(logged) {
+                story.problems.push(format!("{tool} {args}: the engine logged {line}"));
+            }
             if story.problems.len() > count {
                 story.start_over(file, &original);
             }

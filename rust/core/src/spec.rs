@@ -89,7 +89,8 @@ impl ToolSpec {
     pub(crate) fn add_framework_parameters(&mut self) {
         let mut added = Vec::new();
         if self.class.has_dry_run() {
-            added.push((schema::DRY_RUN, schema::flag("Preview only.")));
+            // Its name says it, and the instructions of the server do: thirty tools carry it.
+            added.push((schema::DRY_RUN, json!({"type": "boolean"})));
         }
         if self.class.has_confirm() {
             added.push((schema::CONFIRM, schema::flag("Must be true to run.")));

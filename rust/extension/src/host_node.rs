@@ -22,7 +22,7 @@ use serde_json::json;
 
 use crate::app::{self, App, Glance, Shared};
 use crate::dispatch::EditorHost;
-use crate::editor::{log_feed, scene_files};
+use crate::editor::{quirks, log_feed, scene_files};
 use crate::main_thread::{self, Queue};
 use crate::toolsets;
 
@@ -87,6 +87,7 @@ fn wants_server() -> bool {
 }
 
 fn start(node: &Gd<GodotMcp>, plugin: Gd<EditorPlugin>, logger: Gd<RefCounted>) -> Result<(), String> {
+    quirks::name_classes();
     let settings = ProjectSettings::singleton();
     let folder = |path: &str| PathBuf::from(settings.globalize_path(path).to_string());
     let (project, user) = (folder("res://"), folder("user://"));
