@@ -258,6 +258,14 @@ impl Editor {
         unexpected(&self.log())
     }
 
+    /// As `log_errors`, of the lines after the first `seen`, which then counts them too.
+    pub fn new_errors(&self, seen: &mut usize) -> Vec<String> {
+        let log = self.log.lock().expect("a reader panicked");
+        let errors = unexpected(&log[*seen..]);
+        *seen = log.len();
+        errors
+    }
+
     /// Whether the process still runs.
     pub fn alive(&mut self) -> bool {
         self.child.try_wait().expect("a child").is_none()

@@ -19,15 +19,18 @@ pub(crate) fn of(node: &Gd<Node>) -> Vec<String> {
 
 /// Whether the membership is saved with the scene, here or in the scene that the node comes from.
 ///
-/// The engine does not tell it of a node, so the node is packed: what is saved is in the result.
+/// The engine does not tell it of a node, so the scene is packed: what is saved is in the result. A
+/// node that is not saved has no membership that is.
 pub(crate) fn is_persistent(scene: &Scene, node: &Gd<Node>, group: &str) -> bool {
     if is_from_base(scene, node, group) {
         return true;
     }
     let mut packed = PackedScene::new_gd();
-    // A node packed as a root of its own brings all its groups along.
-    packed.pack(node) == Error::OK
-        && packed.get_state().is_some_and(|it| it.get_node_count() > 0 && has_group(&it, 0, group))
+    if packed.pack(scene.root()) != Error::OK {
+        return false;
+    }
+    let path = scene.path_of(node);
+    packed.get_state().is_some_and(|state| state_has(&state, &path, group))
 }
 
 /// Whether the instanced scene, or a base scene, that brings the node along has it in the group.
@@ -59,15 +62,18 @@ fn chain_has(state: Gd<SceneState>, path: &str, group: &str) -> bool {
     let mut next = Some(state);
     for _ in 0..MAX_BASES {
         let Some(state) = next else { return false };
-        for index in 0..state.get_node_count() {
-            let found = state.get_node_path(index).to_string();
-            if tidy(&found) == path && has_group(&state, index, group) {
-                return true;
-            }
+        if state_has(&state, path, group) {
+            return true;
         }
         next = state.get_base_scene_state();
     }
     false
+}
+
+fn state_has(state: &Gd<SceneState>, path: &str, group: &str) -> bool {
+    (0..state.get_node_count()).any(|index| {
+        tidy(&state.get_node_path(index).to_string()) == path && has_group(state, index, group)
+    })
 }
 
 /// `SceneState` writes `./A/B` where paths of nodes are `A/B`.
