@@ -42,7 +42,10 @@ impl Wire {
         let params = json!({"name": name, "arguments": args});
         let (body, headers) = self.request("tools/call", params, Some(name));
         let length = body.len();
-        self.raw(format!("POST /mcp HTTP/1.1\r\n{headers}Content-Length: {length}\r\n\r\n{body}").as_bytes())
+        self.raw(
+            format!("POST /mcp HTTP/1.1\r\n{headers}Content-Length: {length}\r\n\r\n{body}")
+                .as_bytes(),
+        )
     }
 
     pub fn call_bytes(&mut self, name: &str, args: &Value) -> Response {

@@ -73,7 +73,11 @@ impl Story {
         let answer = call(&self.client, tool, args.clone())?;
         for field in ["changes", "persisted", "reason", "undoable"] {
             if preview.get(field) != answer.get(field) {
-                return Err(format!("S4.1: {field} is {:?} in the preview, {:?} in the run", preview.get(field), answer.get(field)));
+                return Err(format!(
+                    "S4.1: {field} is {:?} in the preview, {:?} in the run",
+                    preview.get(field),
+                    answer.get(field)
+                ));
             }
         }
         if answer["applied"] != true {
@@ -118,38 +122,86 @@ fn same(what: &str, wanted: &str, found: &str) -> Result<(), String> {
 /// Every undoable tool, on nodes that make it hard.
 fn circles() -> Vec<(&'static str, Value)> {
     let mut list = Vec::new();
-    let nodes = ["Player", "Player/Hero", "Player/Plain", "Player/Editable", "Player/Body", "Other", "Aimer", "Follow"];
+    let nodes = [
+        "Player",
+        "Player/Hero",
+        "Player/Plain",
+        "Player/Editable",
+        "Player/Body",
+        "Other",
+        "Aimer",
+        "Follow",
+    ];
     for node in nodes {
         list.push(("delete_node", json!({"node_path": node, "confirm": true})));
         list.push(("duplicate_node", json!({"node_path": node})));
         list.push(("add_to_group", json!({"node_path": node, "group": "fresh"})));
         for update in [false, true] {
-            list.push(("rename_node", json!({"node_path": node, "new_name": "Renamed", "update_references": update})));
+            list.push((
+                "rename_node",
+                json!({"node_path": node, "new_name": "Renamed", "update_references": update}),
+            ));
         }
     }
-    for (node, parent) in [("Player", "Other"), ("Player/Hero", "."), ("Player/Plain", "Other"), ("Player/Editable", "."), ("Other", "Player/Plain")] {
+    for (node, parent) in [
+        ("Player", "Other"),
+        ("Player/Hero", "."),
+        ("Player/Plain", "Other"),
+        ("Player/Editable", "."),
+        ("Other", "Player/Plain"),
+    ] {
         for update in [false, true] {
-            list.push(("move_node", json!({"node_path": node, "new_parent_path": parent, "update_references": update})));
+            list.push((
+                "move_node",
+                json!({"node_path": node, "new_parent_path": parent, "update_references": update}),
+            ));
         }
     }
     list.push(("move_node", json!({"node_path": "Player", "new_parent_path": ".", "index": 0})));
     for node in ["Player", "Other", "Player/Hero"] {
         list.push(("change_node_type", json!({"node_path": node, "new_type": "Marker2D"})));
-        list.push(("set_node_property", json!({"node_path": node, "property": "position", "value": [8, 9]})));
-        list.push(("set_node_property", json!({"node_path": node, "property": "global_position", "value": [8, 9]})));
-        list.push(("create_node", json!({"parent_path": node, "node_type": "Sprite2D", "node_name": "Sprite"})));
+        list.push((
+            "set_node_property",
+            json!({"node_path": node, "property": "position", "value": [8, 9]}),
+        ));
+        list.push((
+            "set_node_property",
+            json!({"node_path": node, "property": "global_position", "value": [8, 9]}),
+        ));
+        list.push((
+            "create_node",
+            json!({"parent_path": node, "node_type": "Sprite2D", "node_name": "Sprite"}),
+        ));
         list.push(("instance_scene", json!({"parent_path": node, "scene_path": "res://sub.tscn"})));
     }
     list.push(("set_unique_name", json!({"node_path": "Player/Hero", "unique": false})));
     list.push(("set_unique_name", json!({"node_path": "Other", "unique": true})));
     list.push(("remove_from_group", json!({"node_path": "Player", "group": "heroes"})));
-    list.push(("set_editable_children", json!({"node_path": "Player/Editable", "editable": false})));
+    list.push((
+        "set_editable_children",
+        json!({"node_path": "Player/Editable", "editable": false}),
+    ));
     list.push(("set_editable_children", json!({"node_path": "Player/Plain", "editable": true})));
-    list.push(("set_node_property", json!({"node_path": "Aimer", "property": "target", "value": "Other"})));
-    list.push(("set_node_property", json!({"node_path": "Aimer", "property": "target", "value": null})));
-    list.push(("set_node_property", json!({"node_path": "Aimer", "property": "targets", "value": ["Player"]})));
-    list.push(("set_node_property", json!({"node_path": "Aimer", "property": "health", "value": 99})));
-    list.push(("set_node_property", json!({"node_path": "Aimer", "property": "script", "value": null})));
+    list.push((
+        "set_node_property",
+        json!({"node_path": "Aimer", "property": "target", "value": "Other"}),
+    ));
+    list.push((
+        "set_node_property",
+        json!({"node_path": "Aimer", "property": "target", "value": null}),
+    ));
+    list.push((
+        "set_node_property",
+        json!({"node_path": "Aimer", "property": "targets", "value": ["Player"]}),
+    ));
+    list.push((
+        "set_node_property",
+        json!({"node_path": "Aimer", "property": "health", "value": 99}),
+    ));
+    list.push((
+        "set_node_property",
+        json!({"node_path": "Aimer", "property": "script", "value": null}),
+    ));
     list.push(("attach_script", json!({"node_path": "Other", "script_path": "res://targets.gd"})));
     list.push(("connect_signal", json!({"source_path": "Other", "signal_name": "visibility_changed", "target_path": "Player", "method_name": "queue_redraw"})));
     list.push(("extract_scene", json!({"node_path": "Player/Body", "scene_path": "res://made_body.tscn", "replace_with_instance": true})));
@@ -169,7 +221,8 @@ fn every_edit_goes_there_and_back() {
 
     let editor = Launch::fixture("plain").on(Path::new(&project)).start();
     let client = Client::connect(&editor, Era::Modern);
-    let mut story = Story { client, human: editor.human(), project: project.clone(), problems: Vec::new() };
+    let mut story =
+        Story { client, human: editor.human(), project: project.clone(), problems: Vec::new() };
     let only = std::env::var("CIRCLE").ok();
     for file in ["main.tscn"] {
         story.client.ok("open_scene", json!({"scene_path": format!("res://{file}")}));

@@ -124,7 +124,11 @@ fn humans_interfere() {
     human.answer();
 
     client.ok("open_scene", json!({"scene_path": SCENE}));
-    block(&editor, &mut human, "OS.delay_msec(300)\nEditorInterface.get_edited_scene_root().get_node(\"Player\").free()");
+    block(
+        &editor,
+        &mut human,
+        "OS.delay_msec(300)\nEditorInterface.get_edited_scene_root().get_node(\"Player\").free()",
+    );
     let error = client.refused("set_node_property", set.clone());
     assert_eq!(error["error"], "RESOURCE_NOT_FOUND", "{error}");
     human.answer();
@@ -146,7 +150,9 @@ fn humans_interfere() {
                 scope.spawn(move || {
                     let mut wire = Wire::connect(url, token);
                     let response = wire.try_call("set_node_property", set);
-                    response.map_or(Value::Null, |it| serde_json::from_slice(&it.body).unwrap_or(Value::Null))
+                    response.map_or(Value::Null, |it| {
+                        serde_json::from_slice(&it.body).unwrap_or(Value::Null)
+                    })
                 })
             })
             .collect();
@@ -154,7 +160,10 @@ fn humans_interfere() {
     });
     for answer in answers {
         let error = &answer["result"]["structuredContent"]["error"];
-        let fine = answer.is_null() || error == "CANCELLED" || error == "BUSY" || answer.get("error").is_some();
+        let fine = answer.is_null()
+            || error == "CANCELLED"
+            || error == "BUSY"
+            || answer.get("error").is_some();
         assert!(fine, "{answer}");
     }
     human.answer();
@@ -249,7 +258,8 @@ fn many_clients_of_both_eras() {
     let all = names(&clients[0]);
     clients[0].ok("disable_toolset", json!({"category": "scene_edit"}));
     assert!(clients.iter().all(|it| names(it) < all), "one server-wide set (S11.1)");
-    let error = clients[1].refused("create_node", json!({"parent_path": ".", "node_type": "Node", "node_name": "A"}));
+    let error = clients[1]
+        .refused("create_node", json!({"parent_path": ".", "node_type": "Node", "node_name": "A"}));
     assert_eq!(error["error"], "TOOLSET_DISABLED");
     // A grant outlives the connection that made it.
     clients[1].ok("enable_toolset", json!({"category": "scene_edit"}));
@@ -267,7 +277,8 @@ fn read_only_mode() {
         let annotations = tool.annotations.expect("annotations");
         assert_eq!(annotations.read_only_hint, Some(true), "{}", tool.name);
     }
-    let error = client.refused("create_node", json!({"parent_path": ".", "node_type": "Node", "node_name": "A"}));
+    let error = client
+        .refused("create_node", json!({"parent_path": ".", "node_type": "Node", "node_name": "A"}));
     assert_eq!(error["error"], "READ_ONLY");
     drop(client);
     editor.quit();

@@ -35,7 +35,10 @@ impl Probe {
     }
 
     fn set(&mut self, node: &str, property: &str, value: &Value) -> Result<Value, Value> {
-        self.client.call("set_node_property", json!({"node_path": node, "property": property, "value": value}))
+        self.client.call(
+            "set_node_property",
+            json!({"node_path": node, "property": property, "value": value}),
+        )
     }
 
     /// Each value is set, reads as `wanted`, and one undo takes it back.
@@ -54,7 +57,9 @@ impl Probe {
                     }
                     let after = self.value(node, property);
                     if after != before {
-                        self.note(format!("{node}.{property} = {value}: undo gave {after}, not {before}"));
+                        self.note(format!(
+                            "{node}.{property} = {value}: undo gave {after}, not {before}"
+                        ));
                     }
                 }
             }
@@ -145,8 +150,14 @@ fn values(it: &mut Probe) {
     ];
     it.sets("Player", "position", &vector, "Vector2(1, 2)");
     let not_vector = [
-        json!("banana"), json!(5), json!(null), json!({"x": "a", "y": 1}), json!({"x": 1}), json!([1]),
-        json!([1, 2, 3]), json!({"x": 1, "y": 2, "z": 3}),
+        json!("banana"),
+        json!(5),
+        json!(null),
+        json!({"x": "a", "y": 1}),
+        json!({"x": 1}),
+        json!([1]),
+        json!([1, 2, 3]),
+        json!({"x": 1, "y": 2, "z": 3}),
     ];
     it.kept("Player", "position", &not_vector, INVALID);
 
@@ -159,7 +170,8 @@ fn values(it: &mut Probe) {
 
     let right = [json!("Right"), json!("HORIZONTAL_ALIGNMENT_RIGHT"), json!(2)];
     it.sets("Title", "horizontal_alignment", &right, "2");
-    for error in it.kept("Title", "horizontal_alignment", &[json!("Rightish"), json!(99)], INVALID) {
+    for error in it.kept("Title", "horizontal_alignment", &[json!("Rightish"), json!(99)], INVALID)
+    {
         if !error.to_string().contains("Center") {
             it.note(format!("the valid names are not told: {error}"));
         }
@@ -170,7 +182,10 @@ fn values(it: &mut Probe) {
     }
     it.kept("Player", "visible", &[json!("yes"), json!(1), json!("true")], INVALID);
     // Stored as radians in 32 bits, so accepted within their precision.
-    let answer = it.client.ok("set_node_property", json!({"node_path": "Player", "property": "rotation_degrees", "value": -35}));
+    let answer = it.client.ok(
+        "set_node_property",
+        json!({"node_path": "Player", "property": "rotation_degrees", "value": -35}),
+    );
     let found: f64 = it.value("Player", "rotation_degrees").parse().unwrap_or(0.0);
     if (found + 35.0).abs() > 1e-4 || answer.get("clamped").is_some() {
         it.note(format!("rotation_degrees is {found}: {answer}"));
@@ -180,7 +195,9 @@ fn values(it: &mut Probe) {
 
 fn resources(it: &mut Probe) {
     let wanted = it.human.run("return var_to_str(load(\"res://probes/icon.png\"))");
-    let uid = it.human.run("return ResourceUID.id_to_text(ResourceLoader.get_resource_uid(\"res://probes/icon.png\"))");
+    let uid = it.human.run(
+        "return ResourceUID.id_to_text(ResourceLoader.get_resource_uid(\"res://probes/icon.png\"))",
+    );
     let values = [json!("res://probes/icon.png"), uid];
     it.sets("Player/Sprite", "texture", &values, wanted.as_str().unwrap_or_default());
     it.sets("Player/Sprite", "texture", &[json!(null)], "null");
@@ -197,18 +214,34 @@ fn scripts_and_references(it: &mut Probe) {
     it.sets("Player/Remote", "remote_path", &path, "NodePath(\"../Sprite\")");
 
     // An exported node survives save and reload.
-    it.client.ok("set_node_property", json!({"node_path": ".", "property": "target", "value": "Player/Sprite"}));
+    it.client.ok(
+        "set_node_property",
+        json!({"node_path": ".", "property": "target", "value": "Player/Sprite"}),
+    );
     it.client.ok("save_scene", json!({}));
     it.client.ok("reload_scene", json!({"scene_path": SCENE, "confirm": true}));
     let name = it.human.run("return EditorInterface.get_edited_scene_root().target.name");
     if name != "Sprite" {
         it.note(format!("the exported node is {name} after reload"));
     }
-    it.client.ok("set_node_property", json!({"node_path": ".", "property": "target", "value": "Player"}));
+    it.client.ok(
+        "set_node_property",
+        json!({"node_path": ".", "property": "target", "value": "Player"}),
+    );
     it.client.ok("save_scene", json!({}));
-    it.kept(".", "target", &[json!("Title"), json!("Nobody")], &["VALIDATION_ERROR", "RESOURCE_NOT_FOUND"]);
+    it.kept(
+        ".",
+        "target",
+        &[json!("Title"), json!("Nobody")],
+        &["VALIDATION_ERROR", "RESOURCE_NOT_FOUND"],
+    );
 
-    it.sets(".", "points", &[json!([[0, 0], {"x": 1, "y": 1}])], "Array[Vector2]([Vector2(0, 0), Vector2(1, 1)])");
+    it.sets(
+        ".",
+        "points",
+        &[json!([[0, 0], {"x": 1, "y": 1}])],
+        "Array[Vector2]([Vector2(0, 0), Vector2(1, 1)])",
+    );
     it.sets(".", "big", &[json!(9_007_199_254_740_993_i64)], "9007199254740993");
     it.sets(".", "elements", &[json!(["fire", "earth"]), json!(5)], "5");
     it.sets(".", "speed", &[json!("fast")], "\"fast\"");
@@ -218,7 +251,9 @@ fn scripts_and_references(it: &mut Probe) {
 }
 
 fn clamped_and_read_only(it: &mut Probe) {
-    let answer = it.client.ok("set_node_property", json!({"node_path": "Bar", "property": "value", "value": 150}));
+    let answer = it
+        .client
+        .ok("set_node_property", json!({"node_path": "Bar", "property": "value", "value": 150}));
     if answer["clamped"] != true || answer["applied_value"] != 100.0 {
         it.note(format!("S10.6: {answer}"));
     }
@@ -241,7 +276,10 @@ fn clamped_and_read_only(it: &mut Probe) {
     }
     it.kept("Player", "owner", &[json!("."), json!(null)], INVALID);
     it.sets("Title", "unique_name_in_owner", &[json!(true)], "true");
-    let script = it.client.ok("set_node_property", json!({"node_path": "Timer", "property": "script", "value": "res://probes/link.gd"}));
+    let script = it.client.ok(
+        "set_node_property",
+        json!({"node_path": "Timer", "property": "script", "value": "res://probes/link.gd"}),
+    );
     if script["applied"] != true {
         it.note(format!("a script is attached: {script}"));
     }
@@ -251,15 +289,26 @@ fn clamped_and_read_only(it: &mut Probe) {
 /// S8.4 and the row of node paths.
 fn paths(it: &mut Probe) {
     for path in ["../..", "/root", "..", "/root/@EditorNode@1"] {
-        it.refused("get_node_properties", json!({"node_path": path}), &["VALIDATION_ERROR", "RESOURCE_NOT_FOUND"]);
+        it.refused(
+            "get_node_properties",
+            json!({"node_path": path}),
+            &["VALIDATION_ERROR", "RESOURCE_NOT_FOUND"],
+        );
     }
     let base = it.human.run("return str(EditorInterface.get_base_control().get_path())");
-    let error = it.refused("set_node_property", json!({"node_path": base, "property": "visible", "value": false}), INVALID);
+    let error = it.refused(
+        "set_node_property",
+        json!({"node_path": base, "property": "visible", "value": false}),
+        INVALID,
+    );
     if !error.to_string().contains("outside") {
         it.note(format!("an editor control is not said to be outside: {error}"));
     }
-    for path in ["Player", "./Player", "/Main/Player", "Main/Player", "/root/Main/Player", "%Player"] {
-        let answer = it.client.call("get_node_property", json!({"node_path": path, "property": "position"}));
+    for path in
+        ["Player", "./Player", "/Main/Player", "Main/Player", "/root/Main/Player", "%Player"]
+    {
+        let answer =
+            it.client.call("get_node_property", json!({"node_path": path, "property": "position"}));
         if answer.as_ref().is_ok_and(|it| it["exists"] == true) {
             continue;
         }
@@ -271,7 +320,11 @@ fn paths(it: &mut Probe) {
             it.note(format!("{path:?}: {answer:?}"));
         }
     }
-    let error = it.refused("get_node_property", json!({"node_path": "Player/Sprit", "property": "x"}), &["RESOURCE_NOT_FOUND"]);
+    let error = it.refused(
+        "get_node_property",
+        json!({"node_path": "Player/Sprit", "property": "x"}),
+        &["RESOURCE_NOT_FOUND"],
+    );
     if error["suggestions"][0] != "Player/Sprite" {
         it.note(format!("S3.4: {error}"));
     }
@@ -315,9 +368,13 @@ fn deletion(it: &mut Probe, editor: &Editor) {
     it.refused("delete_node", json!({"node_path": ".", "confirm": true}), INVALID);
 
     // An old token, after the human has undone the step.
-    let answer = it.client.ok("set_node_property", json!({"node_path": "Player", "property": "position", "value": [7, 7]}));
+    let answer = it.client.ok(
+        "set_node_property",
+        json!({"node_path": "Player", "property": "position", "value": [7, 7]}),
+    );
     it.client.ok("godot_undo", json!({}));
-    let error = it.refused("godot_undo", json!({"undo_token": answer["undo_token"]}), &["STATE_CHANGED"]);
+    let error =
+        it.refused("godot_undo", json!({"undo_token": answer["undo_token"]}), &["STATE_CHANGED"]);
     if error["message"].as_str().is_none_or(str::is_empty) {
         it.note(format!("S6.6: {error}"));
     }
@@ -326,7 +383,10 @@ fn deletion(it: &mut Probe, editor: &Editor) {
 fn creation(it: &mut Probe) {
     let create = |kind: &str| json!({"parent_path": ".", "node_type": kind, "node_name": "Player"});
     let answer = it.client.ok("create_node", create("Node2D"));
-    if answer["name"].as_str().is_none_or(|it| !it.starts_with("Player") || it == "Player" || it.contains('@')) {
+    if answer["name"]
+        .as_str()
+        .is_none_or(|it| !it.starts_with("Player") || it == "Player" || it.contains('@'))
+    {
         it.note(format!("a taken name: {answer}"));
     }
     it.client.ok("godot_undo", json!({"undo_token": answer["undo_token"]}));
@@ -339,19 +399,32 @@ fn creation(it: &mut Probe) {
         it.note(format!("Foo has suggestions: {error}"));
     }
     for name in ["a\nb", "a/b", "", "a.b"] {
-        it.refused("create_node", json!({"parent_path": ".", "node_type": "Node", "node_name": name}), INVALID);
+        it.refused(
+            "create_node",
+            json!({"parent_path": ".", "node_type": "Node", "node_name": name}),
+            INVALID,
+        );
     }
 }
 
 /// S8.1: nothing outside the project is read or written.
 fn contained(it: &mut Probe, editor: &Editor) {
     let outside = editor.project.parent().expect("a folder").join("outside.tscn");
-    std::fs::write(&outside, "[gd_scene format=3]\n\n[node name=\"A\" type=\"Node\"]\n").expect("written");
+    std::fs::write(&outside, "[gd_scene format=3]\n\n[node name=\"A\" type=\"Node\"]\n")
+        .expect("written");
     #[cfg(unix)]
     std::os::unix::fs::symlink(&outside, editor.project.join("link.tscn")).expect("linked");
     let paths = [
-        "res://../outside.tscn", "/etc/passwd", "res:///etc/passwd", "RES://x.tscn", "res://a/./../..//x.tscn",
-        "res://.godot/x.tscn", "res://link.tscn", "user://x.tscn", "res://a\0.tscn", "res://a\n.tscn",
+        "res://../outside.tscn",
+        "/etc/passwd",
+        "res:///etc/passwd",
+        "RES://x.tscn",
+        "res://a/./../..//x.tscn",
+        "res://.godot/x.tscn",
+        "res://link.tscn",
+        "user://x.tscn",
+        "res://a\0.tscn",
+        "res://a\n.tscn",
     ];
     for path in paths {
         let calls = [

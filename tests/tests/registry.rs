@@ -327,12 +327,18 @@ fn classes_are_named_early() {
         for part in text.split("godot::classes::").skip(1) {
             let names = match part.strip_prefix('{') {
                 Some(list) => list.split('}').next().unwrap_or_default(),
-                None => part.split(|it: char| !it.is_alphanumeric() && it != '_').next().unwrap_or_default(),
+                None => part
+                    .split(|it: char| !it.is_alphanumeric() && it != '_')
+                    .next()
+                    .unwrap_or_default(),
             };
-            for name in names.split([',', ' ', '\n']).map(|it| it.split("::").next().unwrap_or_default()) {
+            for name in
+                names.split([',', ' ', '\n']).map(|it| it.split("::").next().unwrap_or_default())
+            {
                 // Traits such as `INode` and modules are no classes.
                 let class = name.starts_with(|it: char| it.is_ascii_uppercase())
-                    && !(name.starts_with('I') && name[1..].starts_with(|it: char| it.is_ascii_uppercase()));
+                    && !(name.starts_with('I')
+                        && name[1..].starts_with(|it: char| it.is_ascii_uppercase()));
                 if class && !quirks.contains(&format!("classes::{name} as GodotClass")) {
                     missing.insert(name.to_owned());
                 }

@@ -29,7 +29,8 @@ impl Target {
 
     fn alive(&mut self) {
         assert!(self.editor.alive(), "the editor has ended");
-        let answer = Wire::connect(&self.editor.url, &self.editor.token).call("health_check", &json!({}));
+        let answer =
+            Wire::connect(&self.editor.url, &self.editor.token).call("health_check", &json!({}));
         assert_eq!(answer["result"]["structuredContent"]["status"], "ok");
     }
 }
@@ -45,7 +46,8 @@ fn nobody_gets_in_or_brings_it_down() {
     floods(&mut target);
     hang_up(&mut target);
     many_connections(&mut target);
-    let evil = target.editor.gd("return EditorInterface.get_edited_scene_root().has_node(\"Evil\")");
+    let evil =
+        target.editor.gd("return EditorInterface.get_edited_scene_root().has_node(\"Evil\")");
     assert_eq!(evil, false, "a refused request has run");
     target.editor.quit();
 }
@@ -58,25 +60,40 @@ fn doors(target: &Target) {
     let accept = ("Accept", "application/json, text/event-stream");
     for path in ["/mcp", "/health", "/", "/nothing", "/.well-known/oauth-authorization-server"] {
         for method in ["POST", "GET", "DELETE", "OPTIONS"] {
-            let status = |headers: &[(&str, &str)]| target.status(method, path, headers, BODY.as_bytes());
+            let status =
+                |headers: &[(&str, &str)]| target.status(method, path, headers, BODY.as_bytes());
             let at = format!("{method} {path}");
             assert_eq!(status(&[("Host", host), json_type, accept]), 401, "{at} without a token");
             for wrong in ["Bearer wrong", "Bearer ", "Basic abc", &bearer[..bearer.len() - 1]] {
                 let headers = [("Host", host), ("Authorization", wrong), json_type, accept];
                 assert_eq!(status(&headers), 401, "{at} with {wrong:?}");
             }
-            for foreign in ["example.com", "example.com:80", "127.0.0.1.example.com", "localhost.evil"] {
+            for foreign in
+                ["example.com", "example.com:80", "127.0.0.1.example.com", "localhost.evil"]
+            {
                 let headers = [("Host", foreign), ("Authorization", &bearer), json_type, accept];
-                assert!([403, 421].contains(&status(&headers)), "{at} for host {foreign}: {}", status(&headers));
+                assert!(
+                    [403, 421].contains(&status(&headers)),
+                    "{at} for host {foreign}: {}",
+                    status(&headers)
+                );
             }
-            for foreign in ["http://example.com", "null", "http://127.0.0.1.example.com", "file://"] {
-                let headers = [("Host", host), ("Authorization", &bearer), ("Origin", foreign), json_type, accept];
+            for foreign in ["http://example.com", "null", "http://127.0.0.1.example.com", "file://"]
+            {
+                let headers = [
+                    ("Host", host),
+                    ("Authorization", &bearer),
+                    ("Origin", foreign),
+                    json_type,
+                    accept,
+                ];
                 assert_eq!(status(&headers), 403, "{at} from {foreign}");
             }
         }
     }
     // The cross-site form post of `cases/probes.md`.
-    let headers = [("Host", host), ("Origin", "http://example.com"), ("Content-Type", "text/plain")];
+    let headers =
+        [("Host", host), ("Origin", "http://example.com"), ("Content-Type", "text/plain")];
     assert!([403, 415].contains(&target.status("POST", "/mcp", &headers, BODY.as_bytes())));
 }
 
@@ -89,13 +106,23 @@ fn floods(target: &mut Target) {
         ("Content-Type", "application/json".to_owned()),
         ("Accept", "application/json, text/event-stream".to_owned()),
     ];
-    let borrowed: Vec<(&str, &str)> = headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let borrowed: Vec<(&str, &str)> =
+        headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
     assert_eq!(target.status("POST", "/mcp", &borrowed, &vec![b' '; 5 << 20]), 413, "S9.5");
-    for broken in ["{", "", "[]", "null", "{\"jsonrpc\":\"2.0\"}", "\u{0}", "{\"a\":".repeat(100_000).as_str()] {
+    for broken in [
+        "{",
+        "",
+        "[]",
+        "null",
+        "{\"jsonrpc\":\"2.0\"}",
+        "\u{0}",
+        "{\"a\":".repeat(100_000).as_str(),
+    ] {
         let status = target.status("POST", "/mcp", &borrowed, broken.as_bytes());
         assert!((400..500).contains(&status), "{:?}: {status}", &broken[..broken.len().min(20)]);
     }
-    let flood: Vec<(String, String)> = (0..2_000).map(|it| (format!("X-{it}"), "y".repeat(200))).collect();
+    let flood: Vec<(String, String)> =
+        (0..2_000).map(|it| (format!("X-{it}"), "y".repeat(200))).collect();
     let mut flooded = borrowed.clone();
     flooded.extend(flood.iter().map(|(name, value)| (name.as_str(), value.as_str())));
     let status = target.status("POST", "/mcp", &flooded, BODY.as_bytes());
@@ -115,7 +142,9 @@ fn hang_up(target: &mut Target) {
             "POST /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\n\
              Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
              Mcp-Method: tools/call\r\nMcp-Name: get_node_properties\r\nContent-Length: {}\r\n\r\n{body}",
-            target.authority, target.editor.token, body.len()
+            target.authority,
+            target.editor.token,
+            body.len()
         );
         stream.write_all(request.as_bytes()).expect("sent");
         let mut first = [0; 1];

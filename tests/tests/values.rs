@@ -18,7 +18,8 @@ fn every_type_survives_the_way_round() {
         format!("return EditorInterface.get_edited_scene_root().get_node(\"{name}\").{call}")
     };
     let names = human.run(&node("From", "names()"));
-    let names: Vec<&str> = names.as_array().expect("names").iter().filter_map(Value::as_str).collect();
+    let names: Vec<&str> =
+        names.as_array().expect("names").iter().filter_map(Value::as_str).collect();
     assert!(names.len() > 40, "{names:?}");
     let first: u64 = std::env::var("SEED").ok().and_then(|it| it.parse().ok()).unwrap_or(1);
 
@@ -27,17 +28,24 @@ fn every_type_survives_the_way_round() {
         human.run(&node("From", &format!("randomize_all({seed})")));
         let wanted = human.run(&node("From", "spelled()"));
         for name in &names {
-            let read = client.ok("get_node_property", json!({"node_path": "From", "property": name}));
+            let read =
+                client.ok("get_node_property", json!({"node_path": "From", "property": name}));
             let args = json!({"node_path": "To", "property": name, "value": read["value"]});
             match client.call("set_node_property", args) {
-                Err(error) => problems.push(format!("seed {seed}, {name} = {}: {error}", read["value"])),
+                Err(error) => {
+                    problems.push(format!("seed {seed}, {name} = {}: {error}", read["value"]))
+                }
                 Ok(answer) if answer["clamped"] == true => {
                     problems.push(format!("seed {seed}, {name} = {}: {answer}", read["value"]));
                 }
                 Ok(_) => {
-                    let again = client.ok("get_node_property", json!({"node_path": "To", "property": name}));
+                    let again = client
+                        .ok("get_node_property", json!({"node_path": "To", "property": name}));
                     if again["value"] != read["value"] {
-                        problems.push(format!("seed {seed}, {name}: {} reads back as {}", read["value"], again["value"]));
+                        problems.push(format!(
+                            "seed {seed}, {name}: {} reads back as {}",
+                            read["value"], again["value"]
+                        ));
                     }
                 }
             }

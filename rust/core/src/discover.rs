@@ -12,9 +12,9 @@ const MAX_FOUND: usize = 5;
 
 /// Words that say nothing about what is wanted.
 const FILLERS: &[&str] = &[
-    "the", "and", "for", "with", "that", "this", "from", "into", "all", "any", "some", "how", "can",
-    "tool", "want", "need", "would", "like", "use", "using", "make", "get", "set", "new", "please",
-    "godot",
+    "the", "and", "for", "with", "that", "this", "from", "into", "all", "any", "some", "how",
+    "can", "tool", "want", "need", "would", "like", "use", "using", "make", "get", "set", "new",
+    "please", "godot",
 ];
 
 /// A toolset that was found, and the words that found it.
@@ -28,14 +28,15 @@ pub struct Found {
 /// that; any other is taken word by word.
 pub fn find(registry: &Registry, requests: &[String]) -> Vec<Found> {
     let mut scored: Vec<(usize, Found)> = Vec::new();
-    let mut add = |name: &'static str, score: usize, word: &str| {
-        match scored.iter_mut().find(|it| it.1.name == name) {
-            Some((total, found)) => {
-                *total += score;
-                found.words.push(word.to_owned());
-            }
-            None => scored.push((score, Found { name, words: vec![word.to_owned()] })),
+    let mut add = |name: &'static str, score: usize, word: &str| match scored
+        .iter_mut()
+        .find(|it| it.1.name == name)
+    {
+        Some((total, found)) => {
+            *total += score;
+            found.words.push(word.to_owned());
         }
+        None => scored.push((score, Found { name, words: vec![word.to_owned()] })),
     };
     for request in requests {
         let request = request.trim();

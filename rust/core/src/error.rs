@@ -102,8 +102,12 @@ impl Code {
     fn what_to_do(self) -> &'static str {
         match self {
             Self::PreconditionFailed => "see `required` for what must hold first, then call again",
-            Self::ResourceNotFound => "check the spelling, and list what exists before calling again",
-            Self::ValidationError => "see the description of the parameter in the tool's input schema",
+            Self::ResourceNotFound => {
+                "check the spelling, and list what exists before calling again"
+            }
+            Self::ValidationError => {
+                "see the description of the parameter in the tool's input schema"
+            }
             Self::ToolsetDisabled => "call `enable_toolset`, then call again",
             Self::ApprovalDenied => "ask the human; do not repeat the call unchanged",
             Self::Unsupported => "this editor cannot do it; find another way",

@@ -17,9 +17,9 @@ pub fn stand_in(source: &str) -> StandIn {
     let own = &source[range.clone()];
     let length = own.chars().count();
     let is_free = |name: &String| !source.contains(name.as_str());
-    let candidates = ["Zq", "Qz", "Jx", "Xj"].iter().map(|it| -> String {
-        it.chars().chain(std::iter::repeat('_')).take(length).collect()
-    });
+    let candidates = ["Zq", "Qz", "Jx", "Xj"]
+        .iter()
+        .map(|it| -> String { it.chars().chain(std::iter::repeat('_')).take(length).collect() });
     let Some(name) = candidates.into_iter().find(is_free) else { return unchanged() };
     let source = format!("{}{name}{}", &source[..range.start], &source[range.end..]);
     StandIn { source, name: Some(name) }
@@ -34,7 +34,8 @@ fn class_name(source: &str) -> Option<std::ops::Range<usize>> {
             let after = &line[at + "class_name".len()..];
             let name_at = after.len() - after.trim_start_matches([' ', '\t']).len();
             let name = &after[name_at..];
-            let end = name.find(|it: char| !it.is_alphanumeric() && it != '_').unwrap_or(name.len());
+            let end =
+                name.find(|it: char| !it.is_alphanumeric() && it != '_').unwrap_or(name.len());
             let declared = (before.is_empty() || before.starts_with('@')) && !before.contains('#');
             if declared && name_at > 0 && end > 0 {
                 let from = start + at + "class_name".len() + name_at;
@@ -66,7 +67,9 @@ mod tests {
 
     #[test]
     fn leaves_everything_else() {
-        for source in ["", "extends Node", "# class_name Hero", "var class_names", "print(\"class_name A\")"] {
+        for source in
+            ["", "extends Node", "# class_name Hero", "var class_names", "print(\"class_name A\")"]
+        {
             check(source, source);
         }
     }

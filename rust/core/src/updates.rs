@@ -54,10 +54,8 @@ pub fn is_newer(latest: &str, current: &str) -> bool {
         };
         let mut numbers: Vec<u64> = core.split('.').map(|it| it.parse().unwrap_or(0)).collect();
         numbers.resize(numbers.len().max(4), 0);
-        let preview: Vec<(u64, String)> = preview
-            .split('.')
-            .map(|it| (it.parse().unwrap_or(u64::MAX), it.to_owned()))
-            .collect();
+        let preview: Vec<(u64, String)> =
+            preview.split('.').map(|it| (it.parse().unwrap_or(u64::MAX), it.to_owned())).collect();
         let is_release = preview.iter().all(|it| it.1.is_empty());
         (numbers, is_release, preview)
     };
@@ -77,7 +75,16 @@ mod tests {
         assert_eq!(url("https://a.b/c?d=1#e"), some(true, "a.b", 443, "/c?d=1"));
         assert_eq!(url("http://127.0.0.1:8000"), some(false, "127.0.0.1", 8000, "/"));
         assert_eq!(url("http://a?x"), some(false, "a", 80, "/?x"));
-        for bad in ["", "1", "ftp://a", "http://", "http://:80/", "http://a:b/", "http://a@b/", "http://a/ b"] {
+        for bad in [
+            "",
+            "1",
+            "ftp://a",
+            "http://",
+            "http://:80/",
+            "http://a:b/",
+            "http://a@b/",
+            "http://a/ b",
+        ] {
             assert_eq!(url(bad), None, "{bad}");
         }
     }
@@ -93,9 +100,12 @@ mod tests {
 
     #[test]
     fn compares_versions() {
-        for (newer, older) in
-            [("0.1.1", "0.1.0"), ("0.10.0", "0.9.9"), ("1.0.0", "1.0.0-rc.1"), ("1.0.0-rc.10", "1.0.0-rc.9")]
-        {
+        for (newer, older) in [
+            ("0.1.1", "0.1.0"),
+            ("0.10.0", "0.9.9"),
+            ("1.0.0", "1.0.0-rc.1"),
+            ("1.0.0-rc.10", "1.0.0-rc.9"),
+        ] {
             assert!(is_newer(newer, older) && !is_newer(older, newer), "{newer} {older}");
         }
         assert!(!is_newer("1.0", "1.0.0") && !is_newer("1.0.0+b", "1.0.0"));

@@ -41,7 +41,13 @@ impl Host for EditorHost {
             }
             let (reply, answer) = oneshot::channel();
             let deadline = Instant::now() + admitted.spec().timeout;
-            shared.queue.submit(Job { call: admitted, cancel: cancel.clone(), deadline, progress, reply });
+            shared.queue.submit(Job {
+                call: admitted,
+                cancel: cancel.clone(),
+                deadline,
+                progress,
+                reply,
+            });
             // The main thread answers at the deadline by itself; this catches one that is blocked.
             let grace = std::time::Duration::from_millis(500);
             let late = tokio::time::sleep_until((deadline + grace).into());
@@ -141,4 +147,3 @@ pub(crate) fn run(app: &std::rc::Rc<App>, job: &Job) -> Result<Outcome, ToolErro
         }
     }
 }
-

@@ -22,7 +22,7 @@ use serde_json::json;
 
 use crate::app::{self, App, Glance, Shared};
 use crate::dispatch::EditorHost;
-use crate::editor::{quirks, log_feed, scene_files};
+use crate::editor::{log_feed, quirks, scene_files};
 use crate::main_thread::{self, Queue};
 use crate::toolsets;
 
@@ -30,7 +30,8 @@ use crate::toolsets;
 const DEFAULT_PORT: u16 = 8137;
 const PORT_SETTING: &str = "godot_mcp/network/port";
 /// Command line modes that end by themselves and must not open a port.
-const BATCH_MODES: &[&str] = &["--import", "--export-", "--doctool", "--build-solutions", "--install-android"];
+const BATCH_MODES: &[&str] =
+    &["--import", "--export-", "--doctool", "--build-solutions", "--install-android"];
 
 /// Hosts the MCP server while it is in the tree of the editor.
 #[derive(GodotClass)]
@@ -86,7 +87,11 @@ fn wants_server() -> bool {
         && !args.any(|arg| BATCH_MODES.iter().any(|it| arg.starts_with(it)))
 }
 
-fn start(node: &Gd<GodotMcp>, plugin: Gd<EditorPlugin>, logger: Gd<RefCounted>) -> Result<(), String> {
+fn start(
+    node: &Gd<GodotMcp>,
+    plugin: Gd<EditorPlugin>,
+    logger: Gd<RefCounted>,
+) -> Result<(), String> {
     quirks::name_classes();
     let settings = ProjectSettings::singleton();
     let folder = |path: &str| PathBuf::from(settings.globalize_path(path).to_string());
@@ -107,7 +112,9 @@ fn start(node: &Gd<GodotMcp>, plugin: Gd<EditorPlugin>, logger: Gd<RefCounted>) 
         Registry::new(toolsets::builtin_specs()),
     );
     for name in &gate.unknown_toolsets {
-        godot_warn!("Godot MCP: GODOT_MCP_DEFAULT_TOOLSETS names \"{name}\", which does not exist.");
+        godot_warn!(
+            "Godot MCP: GODOT_MCP_DEFAULT_TOOLSETS names \"{name}\", which does not exist."
+        );
     }
     let shared = Arc::new(Shared {
         gate,
@@ -122,16 +129,18 @@ fn start(node: &Gd<GodotMcp>, plugin: Gd<EditorPlugin>, logger: Gd<RefCounted>) 
     });
 
     let token_file = state.join("token");
-    let token = match env_flag("GODOT_MCP_NO_TOKEN") {
-        true => None,
-        false => Some(
-            load_or_create_token(&token_file)
-                .map_err(|it| format!("cannot make the token file {}: {it}", token_file.display()))?,
-        ),
-    };
+    let token =
+        match env_flag("GODOT_MCP_NO_TOKEN") {
+            true => None,
+            false => Some(load_or_create_token(&token_file).map_err(|it| {
+                format!("cannot make the token file {}: {it}", token_file.display())
+            })?),
+        };
     let mut options = ServerOptions::new(token);
     options.address = match std::env::var("GODOT_MCP_HOST") {
-        Ok(text) => text.parse().map_err(|_| format!("GODOT_MCP_HOST \"{text}\" is no IP address"))?,
+        Ok(text) => {
+            text.parse().map_err(|_| format!("GODOT_MCP_HOST \"{text}\" is no IP address"))?
+        }
         Err(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
     };
     options.port = port(&settings)?;
@@ -165,11 +174,13 @@ fn start(node: &Gd<GodotMcp>, plugin: Gd<EditorPlugin>, logger: Gd<RefCounted>) 
 
 fn port(settings: &Gd<ProjectSettings>) -> Result<PortChoice, String> {
     if let Ok(text) = std::env::var("GODOT_MCP_PORT") {
-        let port = text.parse().map_err(|_| format!("GODOT_MCP_PORT \"{text}\" is no port number"))?;
+        let port =
+            text.parse().map_err(|_| format!("GODOT_MCP_PORT \"{text}\" is no port number"))?;
         return Ok(PortChoice::FirstFreeFrom(port));
     }
     let set = settings.get_setting_ex(PORT_SETTING).done().try_to::<i64>().ok();
-    let port = set.and_then(|it| u16::try_from(it).ok()).filter(|&it| it > 0).unwrap_or(DEFAULT_PORT);
+    let port =
+        set.and_then(|it| u16::try_from(it).ok()).filter(|&it| it > 0).unwrap_or(DEFAULT_PORT);
     Ok(PortChoice::FirstFreeFrom(port))
 }
 

@@ -364,8 +364,8 @@ impl Pump {
             self.engine_sleep_usec.set(Some(wish));
             os.set_low_processor_usage_mode_sleep_usec(0);
         }
-        let paced_by_sleep = os.is_in_low_processor_usage_mode()
-            || !DisplayServer::singleton().window_can_draw();
+        let paced_by_sleep =
+            os.is_in_low_processor_usage_mode() || !DisplayServer::singleton().window_can_draw();
         let usec = self.engine_sleep_usec.get()?;
         paced_by_sleep.then(|| Duration::from_micros(u64::try_from(usec).unwrap_or(0)))
     }

@@ -29,11 +29,33 @@ pub(crate) fn all() -> Vec<ResourceInfo> {
     };
     vec![
         plain("godot://project/info", "project", "Name, version, main scene and autoloads."),
-        plain("godot://scene/current", "current scene", "File, root and dirty flag of the edited scene."),
-        plain("godot://scene/tree", "scene tree", "Nodes of the edited scene with types and scripts."),
-        plain("godot://node/selected", "selected nodes", "The nodes that are selected in the editor."),
-        file("godot://scene/{path}", "scene file", "Text of a scene, such as levels/one.tscn.", "text/plain"),
-        file("godot://script/{path}", "script file", "Text of a script, such as player.gd.", "text/x-gdscript"),
+        plain(
+            "godot://scene/current",
+            "current scene",
+            "File, root and dirty flag of the edited scene.",
+        ),
+        plain(
+            "godot://scene/tree",
+            "scene tree",
+            "Nodes of the edited scene with types and scripts.",
+        ),
+        plain(
+            "godot://node/selected",
+            "selected nodes",
+            "The nodes that are selected in the editor.",
+        ),
+        file(
+            "godot://scene/{path}",
+            "scene file",
+            "Text of a scene, such as levels/one.tscn.",
+            "text/plain",
+        ),
+        file(
+            "godot://script/{path}",
+            "script file",
+            "Text of a script, such as player.gd.",
+            "text/x-gdscript",
+        ),
     ]
 }
 
@@ -50,13 +72,14 @@ pub(crate) fn read(editor: &Editor, uri: &str) -> Result<(&'static str, String),
 }
 
 fn read_file(editor: &Editor, uri: &str) -> Result<(&'static str, String), ToolError> {
-    let (kinds, path): (&[(&str, &'static str)], _) = if let Some(path) = uri.strip_prefix("godot://scene/") {
-        (&[("tscn", "text/plain")], path)
-    } else if let Some(path) = uri.strip_prefix("godot://script/") {
-        (&[("gd", "text/x-gdscript"), ("cs", "text/x-csharp")], path)
-    } else {
-        return Err(unknown(uri));
-    };
+    let (kinds, path): (&[(&str, &'static str)], _) =
+        if let Some(path) = uri.strip_prefix("godot://scene/") {
+            (&[("tscn", "text/plain")], path)
+        } else if let Some(path) = uri.strip_prefix("godot://script/") {
+            (&[("gd", "text/x-gdscript"), ("cs", "text/x-csharp")], path)
+        } else {
+            return Err(unknown(uri));
+        };
     let path = percent_decoded(path)
         .ok_or_else(|| ToolError::invalid("uri", format!("\"{uri}\" has a broken % escape")))?;
     let path = format!("res://{}", path.strip_prefix("res://").unwrap_or(&path));
@@ -67,11 +90,15 @@ fn read_file(editor: &Editor, uri: &str) -> Result<(&'static str, String), ToolE
         .roots
         .resolve_res(&path, Access::Read)
         .map_err(|it| it.required("uri"))?;
-    let extension = file.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
+    let extension =
+        file.extension().map(|it| it.to_string_lossy().into_owned()).unwrap_or_default();
     let Some((_, mime_type)) = kinds.iter().find(|it| it.0 == extension) else {
         let known: Vec<_> = kinds.iter().map(|it| format!("*.{}", it.0)).collect();
-        return Err(ToolError::invalid("uri", format!("\"{path}\" is not a text file of this kind"))
-            .hint(format!("it reads {}", known.join(" and "))));
+        return Err(ToolError::invalid(
+            "uri",
+            format!("\"{path}\" is not a text file of this kind"),
+        )
+        .hint(format!("it reads {}", known.join(" and "))));
     };
     let missing = |it: std::io::Error| match it.kind() {
         std::io::ErrorKind::NotFound => ToolError::not_found(format!("no file \"{path}\""))
@@ -86,9 +113,8 @@ fn read_file(editor: &Editor, uri: &str) -> Result<(&'static str, String), ToolE
             .hint("read it in parts with the tools of the toolset \"scripts\" or \"project\""));
     }
     let bytes = std::fs::read(&file).map_err(missing)?;
-    let text = String::from_utf8(bytes).map_err(|_| {
-        ToolError::new(Code::Unsupported, format!("\"{path}\" is not UTF-8 text"))
-    })?;
+    let text = String::from_utf8(bytes)
+        .map_err(|_| ToolError::new(Code::Unsupported, format!("\"{path}\" is not UTF-8 text")))?;
     Ok((mime_type, text))
 }
 

@@ -96,9 +96,7 @@ impl ToolDef {
         Self {
             name: T::NAME,
             runner: Runner::Offline(|shared, args| parse::<T>(args)?.run(shared)),
-            spec: || {
-                spec::<T>(SafetyClass::ReadOnly, Site::Offline, UndoKind::Nothing)
-            },
+            spec: || spec::<T>(SafetyClass::ReadOnly, Site::Offline, UndoKind::Nothing),
         }
     }
 

@@ -1,6 +1,8 @@
 //! What a tool file needs. For tool files only.
 
-pub(crate) use godot_mcp_core::args::{GroupName, Identifier, NodeName, NodeRef, ResPath, ResourcePath};
+pub(crate) use godot_mcp_core::args::{
+    GroupName, Identifier, NodeName, NodeRef, ResPath, ResourcePath,
+};
 pub(crate) use godot_mcp_core::schema::AnyValue;
 pub(crate) use godot_mcp_core::spec::ToolSpec;
 pub(crate) use godot_mcp_core::{
@@ -15,6 +17,6 @@ pub(crate) use crate::editor::Editor;
 pub(crate) use crate::editor::branch;
 pub(crate) use crate::editor::edit::{Acted, Edit, Op, Step};
 pub(crate) use crate::editor::persistence::{self, Reason, Verdict};
-pub(crate) use crate::editor::scene::{self, Scene};
+pub(crate) use crate::editor::scene::Scene;
 pub(crate) use crate::editor::values;
 pub(crate) use crate::tool::{EditTool, OfflineTool, Outcome, ReadTool, RuntimeTool, Tool};

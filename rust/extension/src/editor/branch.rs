@@ -88,13 +88,20 @@ pub(crate) fn free_name(parent: &Gd<Node>, wanted: &str, except: Option<&Gd<Node
 }
 
 /// Refuses nodes that an instanced or a base scene brings along: they would be back on reload.
-pub(crate) fn belongs_to_scene(scene: &Scene, node: &Gd<Node>, what: &str) -> Result<(), ToolError> {
+pub(crate) fn belongs_to_scene(
+    scene: &Scene,
+    node: &Gd<Node>,
+    what: &str,
+) -> Result<(), ToolError> {
     let path = scene.path_of(node);
     let refusal = |from: &str, file: &str| {
         let file = if file.is_empty() { from.to_owned() } else { format!("{from} \"{file}\"") };
-        ToolError::new(Code::PreconditionFailed, format!("\"{path}\" comes from {file} and cannot be {what} here"))
-            .required("node_path")
-            .hint("open that scene with `open_scene` and edit it there")
+        ToolError::new(
+            Code::PreconditionFailed,
+            format!("\"{path}\" comes from {file} and cannot be {what} here"),
+        )
+        .required("node_path")
+        .hint("open that scene with `open_scene` and edit it there")
     };
     if let Some(owner) = node.get_owner()
         && owner != *scene.root()
@@ -112,9 +119,8 @@ fn inherited_from(scene: &Scene, node: &Gd<Node>) -> Option<String> {
     let path = scene.path_of(node);
     let mut state = base_state(scene)?;
     for _ in 0..MAX_BASES {
-        let listed = (0..state.get_node_count()).any(|it| {
-            state.get_node_path(it).to_string().trim_start_matches("./") == path
-        });
+        let listed = (0..state.get_node_count())
+            .any(|it| state.get_node_path(it).to_string().trim_start_matches("./") == path);
         if listed {
             return Some(state.get_path().to_string());
         }
@@ -155,10 +161,14 @@ pub(crate) fn may_be_unique(
     scene.not_root(node, "unique: it owns the names")?;
     let path = scene.path_of(node);
     match node.get_owner() {
-        None => Err(ToolError::invalid(parameter, format!("\"{path}\" is not part of the saved scene"))
-            .hint("unique names belong to nodes that are saved with the scene")),
+        None => {
+            Err(ToolError::invalid(parameter, format!("\"{path}\" is not part of the saved scene"))
+                .hint("unique names belong to nodes that are saved with the scene"))
+        }
         Some(owner) if owner != *scene.root() => belongs_to_scene(scene, node, "made unique"),
-        Some(_) if unique => unique_name_is_free(scene, node, node.get_name().to_string().as_str(), parameter),
+        Some(_) if unique => {
+            unique_name_is_free(scene, node, node.get_name().to_string().as_str(), parameter)
+        }
         Some(_) => Ok(()),
     }
 }
@@ -185,7 +195,11 @@ pub(crate) fn unique_name_is_free(
 }
 
 /// A call's index among the children of `parent`, where `-1` is the end.
-pub(crate) fn index_below(parent: &Gd<Node>, index: i32, count: i32) -> Result<Option<i32>, ToolError> {
+pub(crate) fn index_below(
+    parent: &Gd<Node>,
+    index: i32,
+    count: i32,
+) -> Result<Option<i32>, ToolError> {
     if index == -1 {
         return Ok(None);
     }

@@ -71,7 +71,8 @@ impl Connection {
             fields["flags"] = json!(flags);
         }
         if !self.binds.is_empty() {
-            fields["binds"] = self.binds.iter_shared().map(|it| values::encode(&it, None, context)).collect();
+            fields["binds"] =
+                self.binds.iter_shared().map(|it| values::encode(&it, None, context)).collect();
         }
         if self.unbinds > 0 {
             fields["unbinds"] = json!(self.unbinds);
@@ -81,7 +82,12 @@ impl Connection {
 }
 
 fn flag_names(flags: i64) -> Vec<&'static str> {
-    let names = [(DEFERRED, "deferred"), (ONE_SHOT, "one_shot"), (8, "reference_counted"), (16, "append_source_object")];
+    let names = [
+        (DEFERRED, "deferred"),
+        (ONE_SHOT, "one_shot"),
+        (8, "reference_counted"),
+        (16, "append_source_object"),
+    ];
     names.into_iter().filter(|it| flags & it.0 != 0).map(|it| it.1).collect()
 }
 
@@ -114,7 +120,9 @@ impl Member {
         let count = |key: &str| {
             // Typed arrays do not convert to untyped ones, so the engine counts.
             let size = info.get(key).filter(|it| !it.is_nil()).map(|it| it.call("size", &[]));
-            size.and_then(|it| it.try_to::<i64>().ok()).and_then(|it| usize::try_from(it).ok()).unwrap_or(0)
+            size.and_then(|it| it.try_to::<i64>().ok())
+                .and_then(|it| usize::try_from(it).ok())
+                .unwrap_or(0)
         };
         let most = count("args");
         let flags = info.get("flags").and_then(|it| it.try_to::<i64>().ok()).unwrap_or(0);
@@ -138,7 +146,9 @@ pub(crate) fn signals(node: &Gd<Node>) -> Vec<Member> {
 /// Methods of the script first, since they are what connections mostly call.
 pub(crate) fn methods(node: &Gd<Node>) -> Vec<Member> {
     let script = node.get("script").try_to::<Gd<Script>>().ok();
-    let mut own = script.map(|it| it.clone().get_script_method_list().iter_shared().collect::<Vec<_>>()).unwrap_or_default();
+    let mut own = script
+        .map(|it| it.clone().get_script_method_list().iter_shared().collect::<Vec<_>>())
+        .unwrap_or_default();
     own.extend(node.get_method_list().iter_shared());
     own.iter().map(Member::from_dict).collect()
 }
@@ -150,7 +160,8 @@ pub(crate) fn signal(node: &Gd<Node>, name: &str) -> Result<Member, ToolError> {
         return Ok(all.swap_remove(index));
     }
     let near = suggest::near(name, all.iter().map(|it| it.name.as_str()), 5);
-    let error = ToolError::invalid("signal_name", format!("{} has no signal \"{name}\"", node.get_class()));
+    let error =
+        ToolError::invalid("signal_name", format!("{} has no signal \"{name}\"", node.get_class()));
     Err(if near.is_empty() {
         let names: Vec<_> = all.iter().take(30).map(|it| it.name.clone()).collect();
         error.hint(format!("its signals are: {}", names.join(", ")))
@@ -166,7 +177,8 @@ pub(crate) fn method(node: &Gd<Node>, name: &str) -> Result<Member, ToolError> {
         return Ok(all.swap_remove(index));
     }
     let near = suggest::near(name, all.iter().map(|it| it.name.as_str()), 5);
-    let error = ToolError::invalid("method_name", format!("{} has no method \"{name}\"", node.get_class()));
+    let error =
+        ToolError::invalid("method_name", format!("{} has no method \"{name}\"", node.get_class()));
     Err(if near.is_empty() {
         error.hint("add the method to the script of the target first")
     } else {
@@ -185,7 +197,8 @@ pub(crate) fn callable(target: &Gd<Node>, method: &str, binds: &VarArray, unbind
 
 /// Whether an instanced scene, or the scene it inherits, makes this connection.
 pub(crate) fn is_from_instance(scene: &Scene, connection: &Connection) -> bool {
-    let (Some(source), Some(target)) = (connection.source_in(scene), connection.target_in(scene)) else {
+    let (Some(source), Some(target)) = (connection.source_in(scene), connection.target_in(scene))
+    else {
         return false;
     };
     let mut at = Some(source.clone());

@@ -5,10 +5,10 @@
 //! so history and dirty flag stay as they were (S2 step 9).
 
 use godot::builtin::{StringName, Variant, VariantType};
-use godot::classes::{EditorInterface, EditorUndoRedoManager, Node, Object, RefCounted};
 use godot::classes::undo_redo::MergeMode;
-use godot::obj::{Gd, NewGd, Singleton};
+use godot::classes::{EditorInterface, EditorUndoRedoManager, Node, Object, RefCounted};
 use godot::meta::ToGodot;
+use godot::obj::{Gd, NewGd, Singleton};
 use godot_mcp_core::spec::ToolSpec;
 use godot_mcp_core::{Answer, Reply, ToolError, UndoKind};
 use serde_json::{Map, Value, json};
@@ -16,9 +16,9 @@ use serde_json::{Map, Value, json};
 use super::Editor;
 use super::files::FileKeeper;
 use super::persistence::{self, Verdict};
-use super::{properties, references};
 use super::scene::Scene;
 use super::values;
+use super::{properties, references};
 use crate::tool::Outcome;
 
 /// Changes that an answer lists; more are counted, never silently cut.
@@ -27,10 +27,21 @@ const MAX_CHANGES: usize = 100;
 /// One primitive change, as undo and redo run it.
 #[derive(Clone)]
 pub(crate) enum Op {
-    Set { object: Gd<Object>, property: StringName, value: Variant },
-    Call { object: Gd<Object>, method: StringName, args: Vec<Variant> },
+    Set {
+        object: Gd<Object>,
+        property: StringName,
+        value: Variant,
+    },
+    Call {
+        object: Gd<Object>,
+        method: StringName,
+        args: Vec<Variant>,
+    },
     /// Writes a file, or deletes it when there are no bytes.
-    File { path: String, bytes: Option<Vec<u8>> },
+    File {
+        path: String,
+        bytes: Option<Vec<u8>>,
+    },
 }
 
 impl Op {
@@ -110,7 +121,9 @@ fn set_change(shown: &str, old: &Variant, new: &Variant) -> Value {
 /// Containers are shared: without a copy, a later change in place would change the history too.
 fn own_copy(value: &Variant) -> Variant {
     match value.get_type() {
-        VariantType::ARRAY | VariantType::DICTIONARY => value.call("duplicate", &[true.to_variant()]),
+        VariantType::ARRAY | VariantType::DICTIONARY => {
+            value.call("duplicate", &[true.to_variant()])
+        }
         _ => value.clone(),
     }
 }
@@ -119,8 +132,11 @@ fn alive(object: &Gd<Object>) -> Result<Gd<Object>, ToolError> {
     if object.is_instance_valid() {
         return Ok(object.clone());
     }
-    Err(ToolError::new(godot_mcp_core::Code::StateChanged, "an object of the plan was freed meanwhile")
-        .hint("look at the scene again, then call again"))
+    Err(ToolError::new(
+        godot_mcp_core::Code::StateChanged,
+        "an object of the plan was freed meanwhile",
+    )
+    .hint("look at the scene again, then call again"))
 }
 
 /// What must hold after the edit.
@@ -164,7 +180,13 @@ impl Step {
     }
 
     #[must_use]
-    pub(crate) fn answers<T>(mut self, object: &Gd<T>, method: &str, args: &[Variant], wanted: &Variant) -> Self
+    pub(crate) fn answers<T>(
+        mut self,
+        object: &Gd<T>,
+        method: &str,
+        args: &[Variant],
+        wanted: &Variant,
+    ) -> Self
     where
         T: godot::obj::Inherits<Object>,
     {
@@ -289,16 +311,26 @@ impl Edit {
     }
 
     /// Sets one property, verified by reading back.
-    pub(crate) fn set_property<T>(&mut self, target: &str, object: &Gd<T>, property: &str, value: &Variant)
-    where
+    pub(crate) fn set_property<T>(
+        &mut self,
+        target: &str,
+        object: &Gd<T>,
+        property: &str,
+        value: &Variant,
+    ) where
         T: godot::obj::Inherits<Object>,
     {
         self.set_property_as(&format!("{target}:{property}"), object, property, value);
     }
 
     /// As `set_property`, with the full name that the change shows.
-    pub(crate) fn set_property_as<T>(&mut self, shown: &str, object: &Gd<T>, property: &str, value: &Variant)
-    where
+    pub(crate) fn set_property_as<T>(
+        &mut self,
+        shown: &str,
+        object: &Gd<T>,
+        property: &str,
+        value: &Variant,
+    ) where
         T: godot::obj::Inherits<Object>,
     {
         let object = object.clone().upcast::<Object>();
@@ -311,13 +343,23 @@ impl Edit {
         for carrier in properties::carriers(&object, property) {
             step = step.revert(Op::set(&object, carrier, &object.get(*carrier)));
         }
-        step.checks.push(Check::Property { object, property: StringName::from(property), wanted: value, old });
+        step.checks.push(Check::Property {
+            object,
+            property: StringName::from(property),
+            wanted: value,
+            old,
+        });
         self.steps.push(step);
     }
 
     /// Sets a property of an object that the plan made. Undo takes the whole object away.
-    pub(crate) fn set_made<T>(&mut self, shown: &str, object: &Gd<T>, property: &str, value: &Variant)
-    where
+    pub(crate) fn set_made<T>(
+        &mut self,
+        shown: &str,
+        object: &Gd<T>,
+        property: &str,
+        value: &Variant,
+    ) where
         T: godot::obj::Inherits<Object>,
     {
         let object = object.clone().upcast::<Object>();
@@ -328,7 +370,12 @@ impl Edit {
         if let Some(without) = references::without_nodes(&value) {
             step = step.revert(Op::set(&object, property, &without));
         }
-        step.checks.push(Check::Property { object, property: StringName::from(property), wanted: value, old });
+        step.checks.push(Check::Property {
+            object,
+            property: StringName::from(property),
+            wanted: value,
+            old,
+        });
         self.steps.push(step);
     }
 
@@ -346,7 +393,12 @@ impl Edit {
             step = step.revert(Op::set(&object, &property, &own_copy(&value)));
         }
         let wanted = script.clone();
-        step.checks.push(Check::Property { object, property: StringName::from("script"), wanted, old });
+        step.checks.push(Check::Property {
+            object,
+            property: StringName::from("script"),
+            wanted,
+            old,
+        });
         self.steps.push(step);
     }
 
@@ -428,10 +480,14 @@ impl Edit {
                     let foreign = found.get_type() != wanted.get_type();
                     let opaque = matches!(
                         wanted.get_type(),
-                        VariantType::OBJECT | VariantType::STRING | VariantType::BOOL | VariantType::NODE_PATH
+                        VariantType::OBJECT
+                            | VariantType::STRING
+                            | VariantType::BOOL
+                            | VariantType::NODE_PATH
                     );
                     // The engine clamps; a script's setter that changes nothing has refused.
-                    let refused = kept && (opaque || properties::is_of_script(object, &property.to_string()));
+                    let refused =
+                        kept && (opaque || properties::is_of_script(object, &property.to_string()));
                     if lost || foreign || refused {
                         return Err(ToolError::new(
                             godot_mcp_core::Code::ValidationError,
@@ -532,7 +588,11 @@ impl Drop for Edit {
 /// Steps 8 to 10 of S2: applies, verifies, records.
 ///
 /// Plan and commit run in one job, so nothing can have changed in between.
-pub(crate) fn commit(mut edit: Edit, editor: &Editor, spec: &ToolSpec) -> Result<Outcome, ToolError> {
+pub(crate) fn commit(
+    mut edit: Edit,
+    editor: &Editor,
+    spec: &ToolSpec,
+) -> Result<Outcome, ToolError> {
     if matches!(edit.scope, Scope::EditorState(_)) {
         return act(edit, editor, spec);
     }

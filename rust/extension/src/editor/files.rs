@@ -22,7 +22,8 @@ impl FileKeeper {
     #[func]
     fn restore(&self, path: GString, bytes: Variant) {
         // Null converts to an empty array, which would leave an empty file.
-        let bytes = (!bytes.is_nil()).then(|| bytes.try_to::<PackedByteArray>().unwrap_or_default().to_vec());
+        let bytes = (!bytes.is_nil())
+            .then(|| bytes.try_to::<PackedByteArray>().unwrap_or_default().to_vec());
         if let Err(error) = self.write(&path.to_string(), bytes.as_deref()) {
             godot::global::godot_error!("MCP: {}", error.message);
         }

@@ -35,10 +35,11 @@ impl GameProcess {
         scene: Option<&str>,
     ) -> std::io::Result<Self> {
         let begun = Instant::now();
-        let output = project
-            .join(".godot")
-            .join("godot_mcp")
-            .join(format!("run-{}-{}.log", std::process::id(), unique()));
+        let output = project.join(".godot").join("godot_mcp").join(format!(
+            "run-{}-{}.log",
+            std::process::id(),
+            unique()
+        ));
         let file = File::create(&output)?;
         let mut command = Command::new(executable);
         command.arg("--headless").arg("--path").arg(project).args(scene);

@@ -37,12 +37,20 @@ mod tests {
 
     #[test]
     fn stars_and_question_marks() {
-        for (pattern, text) in
-            [("*", ""), ("enemy*", "Enemy12"), ("*slime", "BigSlime"), ("a?c", "abc"), ("*a*b*", "xxaxxbx"), ("a**", "a"), ("*ab", "aab")]
-        {
+        for (pattern, text) in [
+            ("*", ""),
+            ("enemy*", "Enemy12"),
+            ("*slime", "BigSlime"),
+            ("a?c", "abc"),
+            ("*a*b*", "xxaxxbx"),
+            ("a**", "a"),
+            ("*ab", "aab"),
+        ] {
             assert!(matches(pattern, text), "{pattern} {text}");
         }
-        for (pattern, text) in [("", "a"), ("enemy", "Enemy1"), ("a?c", "ac"), ("*b", "abc"), ("?", "")] {
+        for (pattern, text) in
+            [("", "a"), ("enemy", "Enemy1"), ("a?c", "ac"), ("*b", "abc"), ("?", "")]
+        {
             assert!(!matches(pattern, text), "{pattern} {text}");
         }
     }

@@ -57,7 +57,13 @@ pub(crate) struct UndoTokens {
 }
 
 impl UndoTokens {
-    pub(crate) fn add(&mut self, history_id: i32, version: u64, mark: InstanceId, name: &str) -> String {
+    pub(crate) fn add(
+        &mut self,
+        history_id: i32,
+        version: u64,
+        mark: InstanceId,
+        name: &str,
+    ) -> String {
         if self.tokens.len() >= MAX_TOKENS {
             self.tokens.retain(|_, it| it.mark.lookup_validity());
         }
@@ -136,9 +142,8 @@ fn step(direction: Direction) -> Result<Option<Stepped>, ToolError> {
     menu.emit_signal("id_pressed", &[item.to_variant()]);
     // By id: a step may remove or add a history, for example when it closes the scene.
     for (id, version, name) in &before {
-        let moved = histories()
-            .iter()
-            .any(|it| it.id == *id && it.undo_redo.get_version() != *version);
+        let moved =
+            histories().iter().any(|it| it.id == *id && it.undo_redo.get_version() != *version);
         if moved {
             return Ok(Some(Stepped { history_id: *id, name: name.clone().unwrap_or_default() }));
         }
@@ -182,7 +187,8 @@ pub(crate) fn undo_token(editor: &Editor, token: &str) -> Result<Map<String, Val
     // editor took another action than ours, so it is given back.
     let back = step(Direction::Redo)?;
     let error = changed(format!("the newest action is \"{}\"", stepped.name));
-    let restored = back.is_some_and(|it| it.history_id == stepped.history_id && it.name == stepped.name);
+    let restored =
+        back.is_some_and(|it| it.history_id == stepped.history_id && it.name == stepped.name);
     Err(if restored { error } else { error.details(json!({"undone": stepped.name})) })
 }
 
@@ -226,7 +232,8 @@ pub(crate) fn next(editor: &Editor, direction: Direction) -> Value {
         several => {
             let tokens = editor.app().undo_tokens.borrow();
             let newest = several.iter().find(|(history, _)| {
-                direction == Direction::Undo && tokens.on_top(history).is_some_and(|it| it.is_newest(&list))
+                direction == Direction::Undo
+                    && tokens.on_top(history).is_some_and(|it| it.is_newest(&list))
             });
             match newest {
                 Some((_, name)) => json!(name),
@@ -269,8 +276,7 @@ pub(crate) fn check_token(editor: &Editor, token: &str) -> Result<(), ToolError>
             true => "is not the newest action",
             false => "was undone and is gone from the history",
         };
-        let on_top =
-            next_name(history, Direction::Undo).unwrap_or_else(|| "nothing".to_owned());
+        let on_top = next_name(history, Direction::Undo).unwrap_or_else(|| "nothing".to_owned());
         return Err(changed(format!("\"{}\" {what}; on top is \"{on_top}\"", recorded.name)));
     }
     if let Some(newer) = recorded.maybe_newer(&list) {
@@ -317,9 +323,8 @@ fn find_menu_item(action: &str) -> Option<(Gd<PopupMenu>, i64)> {
     let menus = base.find_children_ex("*").type_("PopupMenu").owned(false).done();
     for menu in menus.iter_shared() {
         let menu = menu.cast::<PopupMenu>();
-        let in_main_menu = menu
-            .get_parent()
-            .is_some_and(|it| it.is_class("MenuBar") || it.is_class("MenuButton"));
+        let in_main_menu =
+            menu.get_parent().is_some_and(|it| it.is_class("MenuBar") || it.is_class("MenuButton"));
         if !in_main_menu {
             continue;
         }

@@ -26,7 +26,8 @@ impl NodeClass {
         }
         let script = ResourceLoader::singleton().load(&class.path);
         let Some(script) = script.and_then(|it| it.try_cast::<Script>().ok()) else {
-            let message = format!("the script \"{}\" of \"{name}\" could not be loaded", class.path);
+            let message =
+                format!("the script \"{}\" of \"{name}\" could not be loaded", class.path);
             return Err(ToolError::invalid(parameter, message).hint("fix the script first"));
         };
         if script.is_abstract() {
@@ -40,8 +41,9 @@ impl NodeClass {
     /// A node of the engine's class. The script is attached by the edit, since its code may run.
     pub(crate) fn instantiate(&self) -> Result<Gd<Node>, ToolError> {
         let node = ClassDb::singleton().instantiate(&self.native);
-        node.try_to::<Gd<Node>>()
-            .map_err(|_| ToolError::internal(format!("the engine made no node of \"{}\"", self.native)))
+        node.try_to::<Gd<Node>>().map_err(|_| {
+            ToolError::internal(format!("the engine made no node of \"{}\"", self.native))
+        })
     }
 }
 
@@ -55,7 +57,9 @@ fn check_native(name: &str, parameter: &'static str) -> Result<(), ToolError> {
     }
     if matches!(db.class_get_api_type(name), ApiType::EDITOR | ApiType::EDITOR_EXTENSION) {
         let message = format!("\"{name}\" exists only in the editor");
-        return Err(ToolError::invalid(parameter, message).hint("choose a class that games have too"));
+        return Err(
+            ToolError::invalid(parameter, message).hint("choose a class that games have too")
+        );
     }
     Ok(())
 }

@@ -3,8 +3,8 @@
 use godot::builtin::{StringName, Variant};
 use godot::classes::{ClassDb, Object};
 use godot::obj::EngineBitfield as _;
-use godot::register::info::PropertyUsageFlags;
 use godot::obj::{Gd, Singleton};
+use godot::register::info::PropertyUsageFlags;
 use godot_mcp_core::{ToolError, suggest};
 
 use super::values::Slot;
@@ -54,22 +54,56 @@ pub(crate) fn is_read_only(object: &Gd<Object>, slot: &Slot) -> bool {
 const CARRIERS: &[(&str, &[&str], &[&str])] = &[
     (
         "Node2D",
-        &["rotation_degrees", "transform", "global_position", "global_rotation",
-          "global_rotation_degrees", "global_scale", "global_skew", "global_transform"],
+        &[
+            "rotation_degrees",
+            "transform",
+            "global_position",
+            "global_rotation",
+            "global_rotation_degrees",
+            "global_scale",
+            "global_skew",
+            "global_transform",
+        ],
         &["position", "rotation", "scale", "skew"],
     ),
     (
         "Node3D",
-        &["position", "rotation", "rotation_degrees", "quaternion", "basis", "scale",
-          "global_position", "global_rotation", "global_rotation_degrees", "global_basis",
-          "global_transform"],
+        &[
+            "position",
+            "rotation",
+            "rotation_degrees",
+            "quaternion",
+            "basis",
+            "scale",
+            "global_position",
+            "global_rotation",
+            "global_rotation_degrees",
+            "global_basis",
+            "global_transform",
+        ],
         &["transform"],
     ),
     (
         "Control",
-        &["position", "size", "global_position", "rotation_degrees", "anchors_preset", "layout_mode"],
-        &["anchor_left", "anchor_top", "anchor_right", "anchor_bottom", "offset_left",
-          "offset_top", "offset_right", "offset_bottom", "rotation"],
+        &[
+            "position",
+            "size",
+            "global_position",
+            "rotation_degrees",
+            "anchors_preset",
+            "layout_mode",
+        ],
+        &[
+            "anchor_left",
+            "anchor_top",
+            "anchor_right",
+            "anchor_bottom",
+            "offset_left",
+            "offset_top",
+            "offset_right",
+            "offset_bottom",
+            "rotation",
+        ],
     ),
     ("Range", &["ratio"], &["value"]),
     ("Sprite2D", &["frame_coords"], &["frame"]),
@@ -95,7 +129,8 @@ pub(crate) fn is_of_script(object: &Gd<Object>, property: &str) -> bool {
 
 /// Values that an object's script stores.
 pub(crate) fn script_values(object: &Gd<Object>) -> Vec<(String, Variant)> {
-    let slots = of_script(object).into_iter().filter(|it| it.usage.is_set(PropertyUsageFlags::STORAGE));
+    let slots =
+        of_script(object).into_iter().filter(|it| it.usage.is_set(PropertyUsageFlags::STORAGE));
     slots.map(|it| (it.name.clone(), object.get(&it.name))).collect()
 }
 

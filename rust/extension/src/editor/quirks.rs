@@ -12,12 +12,13 @@ use godot_mcp_core::feed::Entry;
 ///
 /// 4.6: a headless `EditorInterface.save_scene()` logs one error about a null texture, since the
 /// scene's thumbnail cannot be drawn.
-pub const HARMLESS: &[(&str, &str)] = &[("texture_2d_get", "servers/rendering/dummy/storage/texture_storage.h")];
+pub const HARMLESS: &[(&str, &str)] =
+    &[("texture_2d_get", "servers/rendering/dummy/storage/texture_storage.h")];
 
 pub(crate) fn is_harmless(entry: &Entry) -> bool {
-    HARMLESS.iter().any(|(function, file)| {
-        entry.function.ends_with(function) && entry.file.ends_with(file)
-    })
+    HARMLESS
+        .iter()
+        .any(|(function, file)| entry.function.ends_with(function) && entry.file.ends_with(file))
 }
 
 /// Runs `work` without the engine printing errors, for questions whose "no" is no error here.

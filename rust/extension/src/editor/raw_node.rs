@@ -202,7 +202,12 @@ impl<'a> RawNode<'a> {
     ) {
         // SAFETY: the node is alive by the invariant; the rest is passed on to the caller.
         unsafe {
-            sys::interface_fn!(object_method_bind_ptrcall)(method, self.object, args.as_ptr(), result);
+            sys::interface_fn!(object_method_bind_ptrcall)(
+                method,
+                self.object,
+                args.as_ptr(),
+                result,
+            );
         }
     }
 }

@@ -3,18 +3,20 @@
 
 use std::collections::{HashMap, HashSet};
 
-use godot::builtin::{AnyArray, AnyDictionary, Callable, NodePath, Signal, StringName, Variant, VariantType};
+use godot::builtin::{
+    AnyArray, AnyDictionary, Callable, NodePath, Signal, StringName, Variant, VariantType,
+};
 use godot::classes::{Animation, AnimationMixer, Node, Object, Resource};
 use godot::meta::ToGodot;
 use godot::obj::{EngineBitfield as _, Gd, InstanceId};
 use godot::register::info::PropertyUsageFlags;
 use serde_json::{Value, json};
 
+use super::branch;
 use super::edit::{Edit, Op, Step};
 use super::persistence;
 use super::scene::Scene;
 use super::values::{self, Slot};
-use super::branch;
 
 /// `Object.CONNECT_PERSIST`: only these are saved with a scene.
 const PERSIST: i64 = 2;
@@ -78,7 +80,8 @@ pub(crate) struct References {
 
 impl References {
     pub(crate) fn of(scene: &Scene) -> Self {
-        let mut search = Search { scene, found: Self::default(), names: HashMap::new(), tracks: HashSet::new() };
+        let mut search =
+            Search { scene, found: Self::default(), names: HashMap::new(), tracks: HashSet::new() };
         for node in branch::nodes(scene.root()) {
             search.node(&node);
         }
@@ -118,13 +121,23 @@ impl Search<'_> {
         }
     }
 
-    fn connection(&self, target: &Gd<Node>, info: &godot::builtin::VarDictionary) -> Option<Connection> {
+    fn connection(
+        &self,
+        target: &Gd<Node>,
+        info: &godot::builtin::VarDictionary,
+    ) -> Option<Connection> {
         let signal = info.get("signal")?.try_to::<Signal>().ok()?;
         let callable = info.get("callable")?.try_to::<Callable>().ok()?;
         let flags = info.get("flags")?.try_to::<i64>().ok()?;
         let source = signal.object()?.try_cast::<Node>().ok()?;
         let kept = flags & PERSIST != 0 && self.scene.contains(&source);
-        kept.then(|| Connection { source, signal: signal.name(), target: target.clone(), callable, flags })
+        kept.then(|| Connection {
+            source,
+            signal: signal.name(),
+            target: target.clone(),
+            callable,
+            flags,
+        })
     }
 
     fn properties(&mut self, object: &Gd<Object>) -> Vec<String> {
@@ -197,7 +210,14 @@ impl Search<'_> {
             let object = resource.upcast::<Object>();
             for inner in self.properties(&object) {
                 let value = object.get(&inner);
-                self.property(holder, &object, &inner, &format!("{shown}:{inner}"), value, depth + 1);
+                self.property(
+                    holder,
+                    &object,
+                    &inner,
+                    &format!("{shown}:{inner}"),
+                    value,
+                    depth + 1,
+                );
             }
         }
     }
@@ -231,7 +251,8 @@ pub(crate) fn in_scene_file(scene: &Scene, resource: &Gd<Resource>) -> bool {
 
 /// Animations are searched by their tracks, and the other large ones hold no paths.
 fn is_searched(resource: &Gd<Resource>) -> bool {
-    let skipped = ["Animation", "AnimationLibrary", "Material", "Script", "Mesh", "TileSet", "Shader"];
+    let skipped =
+        ["Animation", "AnimationLibrary", "Material", "Script", "Mesh", "TileSet", "Shader"];
     let texture = resource.is_class("Texture") && !resource.is_class("ViewportTexture");
     !texture && !skipped.iter().any(|it| resource.is_class(*it))
 }
@@ -273,7 +294,10 @@ impl Parts {
 }
 
 /// The value with some parts replaced, `None` when nothing is. Containers are copied, types kept.
-pub(crate) fn replaced(value: &Variant, swap: &dyn Fn(&Variant) -> Option<Variant>) -> Option<Variant> {
+pub(crate) fn replaced(
+    value: &Variant,
+    swap: &dyn Fn(&Variant) -> Option<Variant>,
+) -> Option<Variant> {
     match value.get_type() {
         VariantType::ARRAY => {
             let mut copy: Option<Variant> = None;
@@ -406,7 +430,8 @@ impl Relocation<'_> {
         for it in &references.tracks {
             let Some(new) = self.rewritten(&it.base, &it.path) else { continue };
             let shown = format!("{}:{}:{}", self.scene.path_of(&it.player), it.name, it.index);
-            let mut entry = json!({"track": shown, "old": it.path.to_string(), "new": new.to_string()});
+            let mut entry =
+                json!({"track": shown, "old": it.path.to_string(), "new": new.to_string()});
             let elsewhere = !in_scene_file(self.scene, &it.animation.clone().upcast());
             if elsewhere {
                 entry["file"] = json!(it.animation.get_path().to_string());
@@ -416,8 +441,16 @@ impl Relocation<'_> {
                 let index = it.index.to_variant();
                 let change = json!({"set": format!("track {shown}"), "old": it.path.to_string(), "new": new.to_string()});
                 let step = Step::new(change)
-                    .apply(Op::call(&it.animation, "track_set_path", &[index.clone(), new.to_variant()]))
-                    .revert(Op::call(&it.animation, "track_set_path", &[index.clone(), it.path.to_variant()]))
+                    .apply(Op::call(
+                        &it.animation,
+                        "track_set_path",
+                        &[index.clone(), new.to_variant()],
+                    ))
+                    .revert(Op::call(
+                        &it.animation,
+                        "track_set_path",
+                        &[index.clone(), it.path.to_variant()],
+                    ))
                     .answers(&it.animation, "track_get_path", &[index], &new.to_variant());
                 edit.step(step);
             }
@@ -426,7 +459,10 @@ impl Relocation<'_> {
         listed.into_facts(edit);
         if stale > 0 && !update {
             edit.fact("stale_references", stale);
-            edit.fact("note", "entries with old and new would break; update_references rewrites them");
+            edit.fact(
+                "note",
+                "entries with old and new would break; update_references rewrites them",
+            );
         }
     }
 
@@ -435,7 +471,8 @@ impl Relocation<'_> {
         if path.is_empty() || path.is_absolute() {
             return None;
         }
-        let names: Vec<String> = (0..path.get_name_count()).map(|it| path.get_name(it).to_string()).collect();
+        let names: Vec<String> =
+            (0..path.get_name_count()).map(|it| path.get_name(it).to_string()).collect();
         if names.is_empty() {
             return None;
         }
@@ -455,7 +492,8 @@ impl Relocation<'_> {
             }
             anchor = found;
         }
-        let (old, new) = (self.relative(&anchor, &target, false), self.relative(&anchor, &target, true));
+        let (old, new) =
+            (self.relative(&anchor, &target, false), self.relative(&anchor, &target, true));
         if old == new && prefix == names[..unique] {
             return None;
         }

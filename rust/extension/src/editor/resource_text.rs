@@ -50,7 +50,8 @@ pub(crate) fn scene(editor: &Editor) -> Value {
 pub(crate) fn tree(editor: &Editor) -> Result<Value, ToolError> {
     let scene = editor.edited_scene()?;
     let mut left = MAX_NODES;
-    let mut answer = json!({"scene_path": scene.file(), "root": branch(&scene, scene.root(), &mut left)});
+    let mut answer =
+        json!({"scene_path": scene.file(), "root": branch(&scene, scene.root(), &mut left)});
     let total = count(scene.root());
     if total > MAX_NODES {
         answer["truncated"] = json!(true);
@@ -97,7 +98,9 @@ fn about(scene: &Scene, node: &Gd<Node>) -> Map<String, Value> {
             fields.insert(name.to_owned(), json!(text.to_string()));
         }
     };
-    if let Ok(script) = node.get_script().map_or(Err(()), |it| it.try_cast::<Script>().map_err(drop)) {
+    if let Ok(script) =
+        node.get_script().map_or(Err(()), |it| it.try_cast::<Script>().map_err(drop))
+    {
         add("script", script.get_path());
     }
     if node != scene.root() {

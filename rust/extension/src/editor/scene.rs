@@ -36,7 +36,11 @@ impl Scene {
     }
 
     /// As `node`, for a parameter of another name.
-    pub(crate) fn node_at(&self, path: &NodeRef, parameter: &'static str) -> Result<Gd<Node>, ToolError> {
+    pub(crate) fn node_at(
+        &self,
+        path: &NodeRef,
+        parameter: &'static str,
+    ) -> Result<Gd<Node>, ToolError> {
         self.resolve(path.as_str(), parameter)
     }
 
@@ -47,7 +51,8 @@ impl Scene {
             None if text.split('/').any(|it| it == "..") => Err(outside(text, parameter)),
             None => {
                 let near = self.near(text);
-                let error = ToolError::not_found(format!("no node at \"{text}\"")).required(parameter);
+                let error =
+                    ToolError::not_found(format!("no node at \"{text}\"")).required(parameter);
                 Err(if near.is_empty() {
                     error.hint("`get_scene_tree` lists the nodes of the edited scene")
                 } else {

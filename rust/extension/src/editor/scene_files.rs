@@ -96,7 +96,8 @@ pub(crate) fn unsaved_scripts() -> UnsavedScripts {
         let Some(text) = page.get_base_editor() else { continue };
         let number = |method: &str| text.clone().call(method, &[]).try_to::<i64>().unwrap_or(0);
         let has_versions = text.has_method("get_saved_version");
-        found.count += usize::from(has_versions && number("get_version") != number("get_saved_version"));
+        found.count +=
+            usize::from(has_versions && number("get_version") != number("get_saved_version"));
     }
     if found.count > 0 {
         for script in editor.get_open_scripts().iter_shared() {
@@ -148,7 +149,11 @@ pub(crate) fn check_exists(path: &str, parameter: &'static str) -> Result<(), To
         near = scenes.into_iter().filter(|it| names.contains(&name(it))).take(5).collect();
     }
     let error = ToolError::not_found(format!("no file \"{path}\"")).required(parameter);
-    Err(if near.is_empty() { error.hint("`list_scenes` names the scene files") } else { error.suggest(near) })
+    Err(if near.is_empty() {
+        error.hint("`list_scenes` names the scene files")
+    } else {
+        error.suggest(near)
+    })
 }
 
 /// Whether the file's extension is one for scenes that the editor edits and saves.
@@ -160,7 +165,10 @@ pub(crate) fn is_scene_file(path: &str) -> bool {
 /// Refuses a path where no new scene can be written.
 pub(crate) fn check_new(path: &str, parameter: &'static str) -> Result<(), ToolError> {
     if !is_scene_file(path) {
-        return Err(ToolError::invalid(parameter, format!("\"{path}\" does not end in .tscn or .scn")));
+        return Err(ToolError::invalid(
+            parameter,
+            format!("\"{path}\" does not end in .tscn or .scn"),
+        ));
     }
     if path.rsplit('/').next().is_some_and(|it| it.starts_with('.')) {
         return Err(ToolError::invalid(parameter, format!("\"{path}\" has no file name")));
@@ -176,7 +184,11 @@ pub(crate) fn check_new(path: &str, parameter: &'static str) -> Result<(), ToolE
 /// Loads a scene from its file as it is now, or says what is wrong with it.
 ///
 /// The editor answers a broken scene with a dialog that a human has to close, so this comes first.
-pub(crate) fn load(editor: &Editor, path: &str, parameter: &'static str) -> Result<Gd<PackedScene>, ToolError> {
+pub(crate) fn load(
+    editor: &Editor,
+    path: &str,
+    parameter: &'static str,
+) -> Result<Gd<PackedScene>, ToolError> {
     check_exists(path, parameter)?;
     let no_scene = || {
         ToolError::invalid(parameter, format!("\"{path}\" is not a scene"))
@@ -195,10 +207,12 @@ pub(crate) fn load(editor: &Editor, path: &str, parameter: &'static str) -> Resu
     let missing = missing_dependencies(path);
     if !missing.is_empty() {
         let names = missing.iter().map(|it| format!("\"{it}\"")).collect::<Vec<_>>().join(", ");
-        return Err(ToolError::not_found(format!("\"{path}\" needs files that are missing: {names}"))
-            .required(parameter)
-            .hint("restore these files, or take the references out of the scene file")
-            .details(json!({"missing": missing})));
+        return Err(ToolError::not_found(format!(
+            "\"{path}\" needs files that are missing: {names}"
+        ))
+        .required(parameter)
+        .hint("restore these files, or take the references out of the scene file")
+        .details(json!({"missing": missing})));
     }
     drain_log(editor.app());
     let cursor = editor.shared().feed.cursor();
@@ -236,7 +250,8 @@ fn missing_dependencies(path: &str) -> Vec<String> {
     for entry in loader.get_dependencies(path).as_slice() {
         let entry = entry.to_string();
         let parts: Vec<&str> = entry.split("::").collect();
-        let (first, last) = (parts.first().copied().unwrap_or(""), parts.last().copied().unwrap_or(""));
+        let (first, last) =
+            (parts.first().copied().unwrap_or(""), parts.last().copied().unwrap_or(""));
         let uids = ResourceUid::singleton();
         let by_uid = first.starts_with("uid://") && uids.has_id(uids.text_to_id(first));
         if !by_uid && !last.is_empty() && !loader.exists(last) {
@@ -269,7 +284,11 @@ fn contains_below(scene: &Gd<PackedScene>, path: &str, seen: &mut Vec<String>) -
 
 /// Name of the scene's root as its file has it.
 pub(crate) fn root_name(scene: &Gd<PackedScene>) -> StringName {
-    scene.get_state().filter(|it| it.get_node_count() > 0).map(|it| it.get_node_name(0)).unwrap_or_default()
+    scene
+        .get_state()
+        .filter(|it| it.get_node_count() > 0)
+        .map(|it| it.get_node_name(0))
+        .unwrap_or_default()
 }
 
 /// Name for the root of a new scene file, as the editor would choose it: `my_level.tscn` gives
@@ -278,6 +297,7 @@ pub(crate) fn default_name(path: &str) -> String {
     let file = path.rsplit('/').next().unwrap_or_default();
     let stem = file.rsplit_once('.').map_or(file, |it| it.0);
     let name = GString::from(stem).to_variant().call("to_pascal_case", &[]).to_string();
-    let name: String = name.chars().filter(|it| !".:@/\"%".contains(*it) && !it.is_control()).collect();
+    let name: String =
+        name.chars().filter(|it| !".:@/\"%".contains(*it) && !it.is_control()).collect();
     if name.trim().is_empty() { "Root".to_owned() } else { name.trim().to_owned() }
 }

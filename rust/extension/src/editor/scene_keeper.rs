@@ -7,7 +7,9 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use godot::builtin::{GString, PackedInt32Array, PackedStringArray, VarArray, VarDictionary};
-use godot::classes::{EditorInterface, Node, PackedScene, RefCounted, Resource, ResourceSaver, Script};
+use godot::classes::{
+    EditorInterface, Node, PackedScene, RefCounted, Resource, ResourceSaver, Script,
+};
 use godot::global::{Error, godot_error};
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd, NewGd, Singleton};
@@ -117,7 +119,8 @@ impl SceneKeeper {
     fn close(&self, path: GString) {
         let path = path.to_string();
         defer(move || {
-            if let Some(root) = scene_tabs::root_of(&path).filter(|it| !scene_tabs::has_history(it)) {
+            if let Some(root) = scene_tabs::root_of(&path).filter(|it| !scene_tabs::has_history(it))
+            {
                 scene_tabs::close(&root);
             }
         });

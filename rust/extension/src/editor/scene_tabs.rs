@@ -33,16 +33,23 @@ pub(crate) struct OpenScene {
     pub(crate) active: bool,
 }
 
+/// Roots of the open scenes, in the order of their tabs. Right after a scene was closed the engine's
+/// own list still has its freed root.
+pub(crate) fn roots() -> Vec<Gd<Node>> {
+    let roots = EditorInterface::singleton().get_open_scene_roots();
+    roots.iter_shared().filter(|it| it.is_instance_valid()).collect()
+}
+
 /// All open scenes, in the order of their tabs.
 ///
 /// The engine has no call for the dirty flag before 4.7; the tab's `(*)` shows it, in every language.
 pub(crate) fn open_scenes() -> Vec<OpenScene> {
     let editor = EditorInterface::singleton();
     let active = editor.get_edited_scene_root();
-    let roots = editor.get_open_scene_roots();
+    let roots = roots();
     let titles = titles(roots.len());
     roots
-        .iter_shared()
+        .into_iter()
         .enumerate()
         .map(|(index, root)| OpenScene {
             path: root.get_scene_file_path().to_string(),
@@ -60,7 +67,10 @@ pub(crate) fn open_scenes() -> Vec<OpenScene> {
 fn titles(wanted: usize) -> Vec<String> {
     let Some((mut holder, tabs)) = scene_tabs() else { return Vec::new() };
     holder.notify(NodeNotification::TRANSLATION_CHANGED);
-    tabs_with_scene(&tabs, wanted).into_iter().map(|it| tabs.get_tab_title(it).to_string()).collect()
+    tabs_with_scene(&tabs, wanted)
+        .into_iter()
+        .map(|it| tabs.get_tab_title(it).to_string())
+        .collect()
 }
 
 /// Indices of the tabs that have a scene. A tab without a root is left out of the engine's list of
@@ -79,8 +89,8 @@ pub(crate) fn switch_to(root: &Gd<Node>) -> bool {
     if editor.get_edited_scene_root().as_ref() == Some(root) {
         return true;
     }
-    let roots = editor.get_open_scene_roots();
-    let Some(index) = roots.iter_shared().position(|it| it == *root) else { return false };
+    let roots = roots();
+    let Some(index) = roots.iter().position(|it| it == root) else { return false };
     let Some((_, mut tabs)) = scene_tabs() else { return false };
     let Some(&tab) = tabs_with_scene(&tabs, roots.len()).get(index) else { return false };
     tabs.set_current_tab(tab);
@@ -96,29 +106,34 @@ pub(crate) fn close(root: &Gd<Node>) -> bool {
     if let Some(front) = front.filter(|it| it.is_instance_valid()) {
         switch_to(&front);
     }
-    closed && !editor.get_open_scene_roots().iter_shared().any(|it| it.instance_id() == id)
+    closed && !roots().iter().any(|it| it.instance_id() == id)
 }
 
 /// The root of the open scene with this file.
 pub(crate) fn root_of(path: &str) -> Option<Gd<Node>> {
-    let roots = EditorInterface::singleton().get_open_scene_roots();
-    roots.iter_shared().find(|it| it.get_scene_file_path().to_string() == path)
+    let roots = roots();
+    roots.into_iter().find(|it| it.get_scene_file_path().to_string() == path)
 }
 
 /// As `root_of`; refuses a scene that is not open, with those that are.
 pub(crate) fn open_root(path: &str) -> Result<Gd<Node>, ToolError> {
     root_of(path).ok_or_else(|| {
-        let open: Vec<String> = open_scenes().into_iter().map(|it| it.path).filter(|it| !it.is_empty()).collect();
+        let open: Vec<String> =
+            open_scenes().into_iter().map(|it| it.path).filter(|it| !it.is_empty()).collect();
         let near = suggest::near(path, open.iter().map(String::as_str), 5);
         let error = ToolError::not_found(format!("\"{path}\" is not open")).required("scene_path");
-        if near.is_empty() { error.hint("`list_open_scenes` names the open scenes") } else { error.suggest(near) }
+        if near.is_empty() {
+            error.hint("`list_open_scenes` names the open scenes")
+        } else {
+            error.suggest(near)
+        }
     })
 }
 
 /// Whether a scene has unsaved changes.
 pub(crate) fn is_dirty(root: &Gd<Node>) -> bool {
-    let roots = EditorInterface::singleton().get_open_scene_roots();
-    let index = roots.iter_shared().position(|it| it == *root);
+    let roots = roots();
+    let index = roots.iter().position(|it| it == root);
     index.and_then(|it| open_scenes().get(it).map(|it| it.dirty)).unwrap_or(false)
 }
 

@@ -190,7 +190,8 @@ mod tests {
             ..Row::default()
         };
         player.line(2, 3, &mut text);
-        let added = Row { script: Some("res://a.tscn::GDScript_1".into()), owner: Owner::Nobody, ..plain };
+        let added =
+            Row { script: Some("res://a.tscn::GDScript_1".into()), owner: Owner::Nobody, ..plain };
         added.line(1, 0, &mut text);
         assert_eq!(
             text,

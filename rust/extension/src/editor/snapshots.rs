@@ -81,7 +81,14 @@ pub(crate) fn take(
     let root = scene.path_of(top);
     let mut nodes = Vec::new();
     let depth = usize::try_from(max_depth).unwrap_or(usize::MAX);
-    read_branch(editor, top, root.clone(), depth, properties.as_deref().unwrap_or_default(), &mut nodes);
+    read_branch(
+        editor,
+        top,
+        root.clone(),
+        depth,
+        properties.as_deref().unwrap_or_default(),
+        &mut nodes,
+    );
     Snapshot { scene: scene.file(), root, properties, max_depth, nodes }
 }
 
@@ -118,9 +125,7 @@ fn read_branch(
 
 /// Whether `path` is `root` or lies below it.
 pub(crate) fn is_within(path: &str, root: &str) -> bool {
-    root == "."
-        || path == root
-        || path.strip_prefix(root).is_some_and(|it| it.starts_with('/'))
+    root == "." || path == root || path.strip_prefix(root).is_some_and(|it| it.starts_with('/'))
 }
 
 /// Levels of `path` below `root`.
@@ -139,8 +144,10 @@ pub(crate) fn diff(before: &Snapshot, after: &Snapshot, root: &str) -> Value {
         is_within(path, root) && (limit < 0 || depth_below(path, &before.root) <= limit)
     };
     let same_properties = before.properties == after.properties;
-    let old: HashMap<&str, &NodeState> = before.nodes.iter().map(|it| (it.0.as_str(), &it.1)).collect();
-    let new: HashMap<&str, &NodeState> = after.nodes.iter().map(|it| (it.0.as_str(), &it.1)).collect();
+    let old: HashMap<&str, &NodeState> =
+        before.nodes.iter().map(|it| (it.0.as_str(), &it.1)).collect();
+    let new: HashMap<&str, &NodeState> =
+        after.nodes.iter().map(|it| (it.0.as_str(), &it.1)).collect();
     let only_in = |nodes: &[(String, NodeState)], others: &HashMap<&str, &NodeState>| {
         let nodes = nodes.iter().filter(|it| in_both(&it.0) && !others.contains_key(it.0.as_str()));
         nodes.map(|it| json!({"path": it.0, "type": it.1.class})).collect::<Vec<_>>()
@@ -171,7 +178,11 @@ pub(crate) fn diff(before: &Snapshot, after: &Snapshot, root: &str) -> Value {
     })
 }
 
-fn changed_properties(before: &NodeState, after: &NodeState, same_properties: bool) -> Map<String, Value> {
+fn changed_properties(
+    before: &NodeState,
+    after: &NodeState,
+    same_properties: bool,
+) -> Map<String, Value> {
     let mut changed = Map::new();
     if before.class != after.class {
         changed.insert("type".into(), json!([before.class, after.class]));
@@ -193,8 +204,13 @@ mod tests {
 
     #[test]
     fn forgets_the_least_recently_used() {
-        let snapshot =
-            Snapshot { scene: String::new(), root: ".".into(), properties: None, max_depth: -1, nodes: Vec::new() };
+        let snapshot = Snapshot {
+            scene: String::new(),
+            root: ".".into(),
+            properties: None,
+            max_depth: -1,
+            nodes: Vec::new(),
+        };
         let mut snapshots = Snapshots::default();
         for _ in 0..CAPACITY {
             snapshots.add(snapshot.clone());
@@ -248,7 +264,8 @@ mod tests {
         );
         assert_eq!(diff(&before, &after, "B")["added"], json!([]));
         assert_eq!(diff(&before, &before, ".")["identical"], true);
-        let shallow = snapshot(1, after.nodes[..2].iter().map(|it| (it.0.as_str(), it.1.clone())).collect());
+        let shallow =
+            snapshot(1, after.nodes[..2].iter().map(|it| (it.0.as_str(), it.1.clone())).collect());
         assert_eq!(diff(&after, &shallow, ".")["identical"], true);
     }
 

@@ -92,9 +92,11 @@ impl Placed {
             true => json!([tidy(it[0]), tidy(it[1])]),
             false => json!([tidy(it[0]), tidy(it[1]), tidy(it[2])]),
         };
-        let mut map = json!({"path": self.path, "type": self.class, "position": point(&self.position)});
+        let mut map =
+            json!({"path": self.path, "type": self.class, "position": point(&self.position)});
         if self.rotation.iter().any(|it| tidy(*it) != 0.0) {
-            map["rotation"] = if flat { json!(tidy(self.rotation[0])) } else { point(&self.rotation) };
+            map["rotation"] =
+                if flat { json!(tidy(self.rotation[0])) } else { point(&self.rotation) };
         }
         if let Some((from, to)) = &self.bounds {
             let size = [to[0] - from[0], to[1] - from[1], to[2] - from[2]];
@@ -144,7 +146,8 @@ fn local_rect(node: &Gd<Node2D>) -> Option<Rect2> {
 fn frame_rect(sprite: &Gd<AnimatedSprite2D>) -> Option<Rect2> {
     let frames = sprite.get_sprite_frames()?;
     let animation = sprite.get_animation();
-    if !frames.has_animation(&animation) || sprite.get_frame() >= frames.get_frame_count(&animation) {
+    if !frames.has_animation(&animation) || sprite.get_frame() >= frames.get_frame_count(&animation)
+    {
         return None;
     }
     let size = frames.get_frame_texture(&animation, sprite.get_frame())?.get_size();
@@ -205,7 +208,9 @@ pub(crate) fn overlaps(placed: &[Placed], limit: usize) -> (Vec<(&str, &str)>, u
     let mut sorted: Vec<_> =
         placed.iter().filter(|it| it.visible).filter_map(|it| Some((it, it.bounds?))).collect();
     sorted.sort_by(|a, b| {
-        (a.0.space, a.1.0[0]).partial_cmp(&(b.0.space, b.1.0[0])).unwrap_or(std::cmp::Ordering::Equal)
+        (a.0.space, a.1.0[0])
+            .partial_cmp(&(b.0.space, b.1.0[0]))
+            .unwrap_or(std::cmp::Ordering::Equal)
     });
     let (mut pairs, mut count) = (Vec::new(), 0);
     for (index, (one, bounds)) in sorted.iter().enumerate() {

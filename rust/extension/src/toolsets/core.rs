@@ -56,7 +56,9 @@ fn switch(shared: &Shared, category: &str, on: bool) -> Result<Switched, ToolErr
             Ok(changed) => switched.push((member.name, changed)),
             Err(error) => {
                 let mut entry = json!({"name": member.name});
-                if let (Value::Object(entry), Value::Object(fields)) = (&mut entry, error.to_value()) {
+                if let (Value::Object(entry), Value::Object(fields)) =
+                    (&mut entry, error.to_value())
+                {
                     entry.extend(fields);
                 }
                 failed.push(entry);

@@ -26,16 +26,22 @@ impl Tool for CheckForUpdates {
     const TOOLSET: &'static str = "core";
 
     fn examples() -> Vec<Example> {
-        vec![Example::answer("Does not ask anybody by default.", "", json!({
-            "checked": false, "reason": "*"
-        }))]
+        vec![Example::answer(
+            "Does not ask anybody by default.",
+            "",
+            json!({
+                "checked": false, "reason": "*"
+            }),
+        )]
     }
 }
 
 impl ReadTool for CheckForUpdates {
     fn run(self, _editor: &Editor) -> Result<Outcome, ToolError> {
         let Ok(text) = std::env::var(VARIABLE) else {
-            return Ok(unchecked("GODOT_MCP_CHECK_UPDATES is not set, so no network is used").into());
+            return Ok(
+                unchecked("GODOT_MCP_CHECK_UPDATES is not set, so no network is used").into()
+            );
         };
         let Some(url) = updates::parse_url(&text) else {
             return Ok(unchecked("GODOT_MCP_CHECK_UPDATES is no http or https address").into());
@@ -80,7 +86,11 @@ impl Request {
         let mut client = HttpClient::new_gd();
         let tls = if url.tls { TlsOptions::client() } else { None };
         let result = quirks::quietly(|| {
-            client.connect_to_host_ex(&url.host).port(i32::from(url.port)).tls_options(tls.as_ref()).done()
+            client
+                .connect_to_host_ex(&url.host)
+                .port(i32::from(url.port))
+                .tls_options(tls.as_ref())
+                .done()
         });
         if result != Error::OK {
             return Err(format!("cannot connect to \"{}\"", url.host));
@@ -99,7 +109,10 @@ impl Request {
             Status::RESOLVING | Status::CONNECTING | Status::REQUESTING => Ok(None),
             Status::CONNECTED if !self.sent => {
                 self.sent = true;
-                let headers = PackedStringArray::from(["Accept: application/json".into(), "User-Agent: godot-mcp".into()]);
+                let headers = PackedStringArray::from([
+                    "Accept: application/json".into(),
+                    "User-Agent: godot-mcp".into(),
+                ]);
                 match self.client.request(Method::GET, &self.url.path, &headers) {
                     Error::OK => Ok(None),
                     _ => Err(format!("cannot send a request to \"{host}\"")),

@@ -36,9 +36,13 @@ impl Tool for DescribeClass {
 
     fn examples() -> Vec<Example> {
         vec![
-            Example::answer("Describes an engine class.", "", json!({
-                "class": "Node2D", "parent": "CanvasItem", "instantiable": true, "signals": []
-            }))
+            Example::answer(
+                "Describes an engine class.",
+                "",
+                json!({
+                    "class": "Node2D", "parent": "CanvasItem", "instantiable": true, "signals": []
+                }),
+            )
             .args(json!({"class_name": "Node2D"})),
             Example::refusal("Refuses an unknown class.", "", Code::ValidationError)
                 .args(json!({"class_name": "Sprite2d"})),
@@ -98,7 +102,10 @@ impl DescribeClass {
         if left_out > 0 {
             answer.insert("truncated".into(), json!(true));
             answer.insert("left_out".into(), json!(left_out));
-            answer.insert("hint".into(), json!("describe the parents one by one, without include_inherited"));
+            answer.insert(
+                "hint".into(),
+                json!("describe the parents one by one, without include_inherited"),
+            );
         }
         Value::Object(answer)
     }
@@ -116,7 +123,8 @@ fn native(name: &str, inherited: bool) -> Facts {
     let properties = db.class_get_property_list_ex(name).no_inheritance(own).done();
     let properties: Vec<Slot> =
         properties.iter_shared().map(|it| Slot::from_dict(&it)).filter(is_member).collect();
-    let accessors: HashSet<String> = properties.iter().flat_map(|it| accessors(name, &it.name)).collect();
+    let accessors: HashSet<String> =
+        properties.iter().flat_map(|it| accessors(name, &it.name)).collect();
     let properties =
         properties.iter().map(|it| property(it, &default_of(name, &it.name))).collect();
     let enums = db.class_get_enum_list_ex(name).no_inheritance(own).done();
@@ -124,11 +132,13 @@ fn native(name: &str, inherited: bool) -> Facts {
         .as_slice()
         .iter()
         .map(|it| {
-            let members = db.class_get_enum_constants_ex(name, &it.to_string()).no_inheritance(own).done();
+            let members =
+                db.class_get_enum_constants_ex(name, &it.to_string()).no_inheritance(own).done();
             (it.to_string(), members.as_slice().iter().map(ToString::to_string).collect())
         })
         .collect();
-    let number = |constant: &str| format!("{constant} = {}", db.class_get_integer_constant(name, constant));
+    let number =
+        |constant: &str| format!("{constant} = {}", db.class_get_integer_constant(name, constant));
     let constants = db.class_get_integer_constant_list_ex(name).no_inheritance(own).done();
     let constants = constants
         .as_slice()
@@ -194,8 +204,11 @@ fn default_of(class: &str, property: &str) -> Variant {
 
 fn script(name: &str, path: &str, inherited: bool) -> Result<Facts, ToolError> {
     let broken = || {
-        ToolError::precondition("class_name", format!("the script \"{path}\" of \"{name}\" does not load"))
-            .hint("it has errors; `godot_debug_workflow` lists them")
+        ToolError::precondition(
+            "class_name",
+            format!("the script \"{path}\" of \"{name}\" does not load"),
+        )
+        .hint("it has errors; `godot_debug_workflow` lists them")
     };
     let loaded = quirks::quietly(|| ResourceLoader::singleton().load(path));
     let script = loaded.and_then(|it| it.try_cast::<Script>().ok()).ok_or_else(broken)?;
@@ -225,7 +238,9 @@ fn script(name: &str, path: &str, inherited: bool) -> Result<Facts, ToolError> {
     // The lists of a script contain those of its base scripts.
     let hidden = |list: fn(&Gd<Script>) -> Array<VarDictionary>| -> Vec<String> {
         match &base {
-            Some(base) if !inherited => list(base).iter_shared().map(|it| text(&it, "name")).collect(),
+            Some(base) if !inherited => {
+                list(base).iter_shared().map(|it| text(&it, "name")).collect()
+            }
             _ => Vec::new(),
         }
     };
@@ -241,15 +256,18 @@ fn script(name: &str, path: &str, inherited: bool) -> Result<Facts, ToolError> {
         .map(|it| property(&it, &script.get_property_default_value(&it.name)))
         .collect();
     let (mut enums, mut constants) = (Vec::new(), Vec::new());
-    let base_constants = base.as_ref().filter(|_| !inherited).map(|it| it.get_script_constant_map());
+    let base_constants =
+        base.as_ref().filter(|_| !inherited).map(|it| it.get_script_constant_map());
     for (key, value) in script.get_script_constant_map().iter_shared() {
         if base_constants.as_ref().is_some_and(|it| it.contains_key(&key)) {
             continue;
         }
         match value.try_to::<VarDictionary>() {
             Ok(members) if is_enum(&members) => {
-                let members: Vec<_> =
-                    members.iter_shared().map(|(name, value)| format!("{name} = {value}")).collect();
+                let members: Vec<_> = members
+                    .iter_shared()
+                    .map(|(name, value)| format!("{name} = {value}"))
+                    .collect();
                 enums.push(format!("{key} {{{}}}", members.join(", ")));
             }
             _ => constants.push(format!("{key} = {}", values::summary(&value))),
@@ -320,8 +338,10 @@ fn type_of(slot: &Slot) -> String {
         (true, _) => "Variant".to_owned(),
         (_, true) => slot.class.clone(),
         // Of a container the hint names the elements; other hints have numbers and colons.
-        _ if slot.kind == VariantType::ARRAY && slot.hint == PropertyHint::ARRAY_TYPE
-            && !slot.hint_string.is_empty() && !slot.hint_string.contains(':') =>
+        _ if slot.kind == VariantType::ARRAY
+            && slot.hint == PropertyHint::ARRAY_TYPE
+            && !slot.hint_string.is_empty()
+            && !slot.hint_string.contains(':') =>
         {
             format!("Array[{}]", slot.hint_string)
         }
@@ -341,9 +361,13 @@ fn method(info: &VarDictionary) -> String {
     let mut args: Vec<String> = parameters
         .iter()
         .enumerate()
-        .map(|(index, slot)| match index.checked_sub(first_default).and_then(|it| defaults.get(it)) {
-            Some(default) => format!("{}: {} = {}", slot.name, type_of(slot), values::summary(default)),
-            None => format!("{}: {}", slot.name, type_of(slot)),
+        .map(|(index, slot)| {
+            match index.checked_sub(first_default).and_then(|it| defaults.get(it)) {
+                Some(default) => {
+                    format!("{}: {} = {}", slot.name, type_of(slot), values::summary(default))
+                }
+                None => format!("{}: {}", slot.name, type_of(slot)),
+            }
         })
         .collect();
     let flags = info.get("flags").and_then(|it| it.try_to::<i64>().ok()).unwrap_or(0);
@@ -358,9 +382,11 @@ fn method(info: &VarDictionary) -> String {
             line.push_str(&format!(" -> {}", type_of(&slot)));
         }
     }
-    for (flag, word) in
-        [(METHOD_FLAG_STATIC, " static"), (METHOD_FLAG_VIRTUAL, " virtual"), (METHOD_FLAG_CONST, " const")]
-    {
+    for (flag, word) in [
+        (METHOD_FLAG_STATIC, " static"),
+        (METHOD_FLAG_VIRTUAL, " virtual"),
+        (METHOD_FLAG_CONST, " const"),
+    ] {
         if flags & flag != 0 {
             line.push_str(word);
         }

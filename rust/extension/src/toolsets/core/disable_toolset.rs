@@ -14,9 +14,13 @@ impl Tool for DisableToolset {
 
     fn examples() -> Vec<Example> {
         vec![
-            Example::answer("Switches a toolset off.", "", json!({
-                "disabled": [{"toolset": "inspection", "changed": true}]
-            }))
+            Example::answer(
+                "Switches a toolset off.",
+                "",
+                json!({
+                    "disabled": [{"toolset": "inspection", "changed": true}]
+                }),
+            )
             .args(json!({"category": "inspection"})),
             Example::refusal("The core stays on.", "", Code::ValidationError)
                 .args(json!({"category": "core"})),

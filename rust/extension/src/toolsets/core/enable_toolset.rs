@@ -15,9 +15,13 @@ impl Tool for EnableToolset {
 
     fn examples() -> Vec<Example> {
         vec![
-            Example::answer("Enabling twice changes nothing.", "", json!({
-                "enabled": [{"toolset": "inspection", "changed": false}], "failed": []
-            }))
+            Example::answer(
+                "Enabling twice changes nothing.",
+                "",
+                json!({
+                    "enabled": [{"toolset": "inspection", "changed": false}], "failed": []
+                }),
+            )
             .after("enable_toolset", json!({"category": "inspection"}))
             .args(json!({"category": "inspection"})),
             Example::refusal("Refuses an unknown toolset.", "", Code::ValidationError)

@@ -16,9 +16,13 @@ impl Tool for GetServerInfo {
     const TOOLSET: &'static str = "core";
 
     fn examples() -> Vec<Example> {
-        vec![Example::answer("Tells name and limits.", "", json!({
-            "name": "godot-mcp", "limits": {"request_bytes": 4_194_304}
-        }))]
+        vec![Example::answer(
+            "Tells name and limits.",
+            "",
+            json!({
+                "name": "godot-mcp", "limits": {"request_bytes": 4_194_304}
+            }),
+        )]
     }
 }
 

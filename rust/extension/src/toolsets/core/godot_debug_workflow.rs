@@ -57,9 +57,13 @@ impl Tool for GodotDebugWorkflow {
 
     fn examples() -> Vec<Example> {
         vec![
-            Example::answer("Reports on the project.", "", json!({
-                "scripts": "*", "run": "*", "findings_total": "*", "suggestions": "*"
-            }))
+            Example::answer(
+                "Reports on the project.",
+                "",
+                json!({
+                    "scripts": "*", "run": "*", "findings_total": "*", "suggestions": "*"
+                }),
+            )
             .args(json!({"timeout_seconds": 0.5, "expected_timeout": true})),
             Example::refusal("Refuses a scene that is not there.", "", Code::ResourceNotFound)
                 .args(json!({"scene": "res://nowhere.tscn"})),
@@ -134,7 +138,8 @@ fn collect_scripts(project: &Path, folder: &Path, scripts: &mut VecDeque<PathBuf
             continue;
         }
         if kind.is_dir() {
-            let ours = path.strip_prefix(project).is_ok_and(|it| it == Path::new("addons/godot_mcp"));
+            let ours =
+                path.strip_prefix(project).is_ok_and(|it| it == Path::new("addons/godot_mcp"));
             if !ours && !path.join(".gdignore").exists() {
                 collect_scripts(project, &path, scripts);
             }
@@ -169,7 +174,10 @@ impl Workflow {
         }
         let Some(game) = &mut self.game else {
             if self.scene.is_empty() {
-                self.problem(Severity::Error, "no main scene is set, so nothing was run".to_owned());
+                self.problem(
+                    Severity::Error,
+                    "no main scene is set, so nothing was run".to_owned(),
+                );
                 return Some(Ok(self.report(editor, json!({"ended": "not_started"}), "").into()));
             }
             return self.start(editor);
@@ -199,7 +207,10 @@ impl Workflow {
             }
             Ok(Stage::Flooded) => {
                 run["ended"] = json!("too_much_output");
-                self.problem(Severity::Error, "the game printed without end and was ended".to_owned());
+                self.problem(
+                    Severity::Error,
+                    "the game printed without end and was ended".to_owned(),
+                );
             }
             Err(error) => {
                 run["ended"] = json!("lost");
@@ -224,7 +235,9 @@ impl Workflow {
             let path = format!("res://{}", parts.join("/"));
             let found = match std::fs::read_to_string(&file) {
                 Ok(source) => script_check::check(editor, &path, &source),
-                Err(error) => vec![problem(Severity::Error, format!("cannot read \"{path}\": {error}"))],
+                Err(error) => {
+                    vec![problem(Severity::Error, format!("cannot read \"{path}\": {error}"))]
+                }
             };
             self.broken += usize::from(!found.is_empty());
             self.findings.extend(found);
@@ -256,7 +269,9 @@ impl Workflow {
         let summary = resource_text::summary(editor);
         let mut suggestions = suggestions(&self.findings);
         if summary["dirty"] == true {
-            suggestions.push("the edited scene has unsaved changes, which the run did not have".to_owned());
+            suggestions.push(
+                "the edited scene has unsaved changes, which the run did not have".to_owned(),
+            );
         }
         // The worst first; what comes first usually causes the rest, so the order stays.
         self.findings.sort_by_key(|it| std::cmp::Reverse(it.severity));
@@ -308,13 +323,28 @@ fn problem(severity: Severity, message: String) -> Finding {
 fn suggestions(findings: &[Finding]) -> Vec<String> {
     const RULES: &[(&str, &str)] = &[
         ("no main scene", "set application/run/main_scene, or give scene"),
-        ("on a null value", "a variable is null: check node paths and `@onready` lines at the place named"),
-        ("type 'Nil'", "a variable is null: check node paths and `@onready` lines at the place named"),
-        ("Nonexistent function", "a method does not exist there: `describe_class` lists those of a class"),
-        ("Node not found", "a node path leads nowhere: compare it with the resource godot://scene/tree"),
+        (
+            "on a null value",
+            "a variable is null: check node paths and `@onready` lines at the place named",
+        ),
+        (
+            "type 'Nil'",
+            "a variable is null: check node paths and `@onready` lines at the place named",
+        ),
+        (
+            "Nonexistent function",
+            "a method does not exist there: `describe_class` lists those of a class",
+        ),
+        (
+            "Node not found",
+            "a node path leads nowhere: compare it with the resource godot://scene/tree",
+        ),
         ("Failed loading resource", "a file is missing or broken: check its path"),
         ("Cannot open file", "a file is missing or broken: check its path"),
-        ("had not ended by itself", "for a scene that runs on, pass expected_timeout true or a longer timeout_seconds"),
+        (
+            "had not ended by itself",
+            "for a scene that runs on, pass expected_timeout true or a longer timeout_seconds",
+        ),
     ];
     let mut list = Vec::new();
     if let Some(first) = findings.iter().find(|it| it.source == "parse") {

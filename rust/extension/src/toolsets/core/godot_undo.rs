@@ -45,8 +45,11 @@ impl EditTool for GodotUndo {
     fn plan(self, editor: &Editor) -> Result<Edit, ToolError> {
         let count = self.count;
         if self.undo_token.is_some() && count != 1 {
-            return Err(ToolError::invalid("count", format!("a token names one action, not {count}"))
-                .hint("leave out count, or the token"));
+            return Err(ToolError::invalid(
+                "count",
+                format!("a token names one action, not {count}"),
+            )
+            .hint("leave out count, or the token"));
         }
         if let Some(token) = &self.undo_token {
             history::check_token(editor, token)?;

@@ -33,8 +33,9 @@ impl ReadTool for ListHistory {
             let undo_redo = &history.undo_redo;
             let depth = undo_redo.clone().get_history_count();
             let first = (depth - MAX_NAMES).max(0);
-            let names: Vec<_> =
-                (first..depth).map(|it| undo_redo.clone().get_action_name(it).to_string()).collect();
+            let names: Vec<_> = (first..depth)
+                .map(|it| undo_redo.clone().get_action_name(it).to_string())
+                .collect();
             let mut facts = json!({
                 "version": undo_redo.get_version(),
                 "has_undo": undo_redo.has_undo(),

@@ -10,9 +10,13 @@ impl Tool for ListToolsBySafetyClass {
     const TOOLSET: &'static str = "core";
 
     fn examples() -> Vec<Example> {
-        vec![Example::answer("Groups the enabled tools.", "", json!({
-            "read_only": "*", "mutating": "*", "destructive": "*", "runtime": "*"
-        }))]
+        vec![Example::answer(
+            "Groups the enabled tools.",
+            "",
+            json!({
+                "read_only": "*", "mutating": "*", "destructive": "*", "runtime": "*"
+            }),
+        )]
     }
 }
 

@@ -12,9 +12,13 @@ impl Tool for ListToolsets {
     const TOOLSET: &'static str = CORE;
 
     fn examples() -> Vec<Example> {
-        vec![Example::answer("Lists them with the bundles.", "", json!({
-            "toolsets": "*", "bundles": "*"
-        }))]
+        vec![Example::answer(
+            "Lists them with the bundles.",
+            "",
+            json!({
+                "toolsets": "*", "bundles": "*"
+            }),
+        )]
     }
 }
 

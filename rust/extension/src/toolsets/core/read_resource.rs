@@ -22,9 +22,13 @@ impl Tool for ReadResource {
 
     fn examples() -> Vec<Example> {
         vec![
-            Example::answer("Reads the edited scene's tree.", "", json!({
-                "mime_type": "application/json", "result": "*"
-            }))
+            Example::answer(
+                "Reads the edited scene's tree.",
+                "",
+                json!({
+                    "mime_type": "application/json", "result": "*"
+                }),
+            )
             .args(json!({"uri": "godot://scene/tree"})),
             Example::refusal("Refuses an unknown resource.", "", Code::ResourceNotFound)
                 .args(json!({"uri": "godot://nothing"})),

@@ -1,6 +1,6 @@
 use super::snapshot_subtree::root;
-use crate::editor::snapshots::{self, Snapshot};
 use crate::editor::inspect;
+use crate::editor::snapshots::{self, Snapshot};
 use crate::tool_prelude::*;
 
 /// What changed from one snapshot to another, or until now: nodes added and removed, properties as
@@ -23,9 +23,13 @@ impl Tool for DiffSnapshots {
 
     fn examples() -> Vec<Example> {
         vec![
-            Example::answer("Tells that nothing changed.", "", json!({"identical": true, "changed": {}}))
-                .after("snapshot_subtree", json!({}))
-                .args(json!({"before_id": "last"})),
+            Example::answer(
+                "Tells that nothing changed.",
+                "",
+                json!({"identical": true, "changed": {}}),
+            )
+            .after("snapshot_subtree", json!({}))
+            .args(json!({"before_id": "last"})),
             Example::refusal("Refuses an unknown snapshot.", "", Code::ResourceNotFound)
                 .args(json!({"before_id": "s0"})),
         ]
@@ -102,8 +106,11 @@ fn stored(editor: &Editor, id: &str, parameter: &'static str) -> Result<Snapshot
 fn live(editor: &Editor, before: &Snapshot) -> Result<Snapshot, ToolError> {
     let scene = editor.edited_scene()?;
     if scene.file() != before.scene {
-        let message =
-            format!("the edited scene is \"{}\", the snapshot is of \"{}\"", scene.file(), before.scene);
+        let message = format!(
+            "the edited scene is \"{}\", the snapshot is of \"{}\"",
+            scene.file(),
+            before.scene
+        );
         return Err(ToolError::new(Code::StateChanged, message)
             .required("active_scene")
             .hint("switch to it with `open_scene`, then call again"));
@@ -135,5 +142,8 @@ fn branch(editor: &Editor, wanted: &NodeRef, before: &Snapshot) -> Result<String
     if snapshots::is_within(&path, &before.root) {
         return Ok(path);
     }
-    Err(ToolError::invalid("node_path", format!("\"{path}\" is not in the snapshot of \"{}\"", before.root)))
+    Err(ToolError::invalid(
+        "node_path",
+        format!("\"{path}\" is not in the snapshot of \"{}\"", before.root),
+    ))
 }

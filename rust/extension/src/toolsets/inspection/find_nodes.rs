@@ -84,7 +84,14 @@ impl ReadTool for FindNodes {
             filters.push(Filter::new(property, filter)?);
         }
 
-        let mut search = Search { find: &self, editor, filters, slots: HashMap::new(), refusal: None, found: Vec::new() };
+        let mut search = Search {
+            find: &self,
+            editor,
+            filters,
+            slots: HashMap::new(),
+            refusal: None,
+            found: Vec::new(),
+        };
         let depth = self.max_depth.and_then(|it| usize::try_from(it).ok()).unwrap_or(usize::MAX);
         search.visit(&top, scene.path_of(&top), depth);
         if search.found.is_empty()
@@ -171,8 +178,11 @@ impl Filter {
             "ge" | ">=" => Op::Ge,
             "contains" => Op::Contains,
             _ => {
-                return Err(ToolError::invalid("property_filters", format!("no operator \"{op}\""))
-                    .hint("operators are: eq, ne, lt, le, gt, ge, contains"));
+                return Err(ToolError::invalid(
+                    "property_filters",
+                    format!("no operator \"{op}\""),
+                )
+                .hint("operators are: eq, ne, lt, le, gt, ge, contains"));
             }
         };
         let value = filter.get("value").cloned().unwrap_or(Value::Null);
@@ -193,7 +203,8 @@ impl Filter {
             it.try_to::<f64>().ok().or_else(|| it.try_to::<i64>().ok().map(|it| it as f64))
         };
         let Some(wanted) = self.value.as_f64() else {
-            let message = format!("{} is not a number to compare \"{}\" with", self.value, self.property);
+            let message =
+                format!("{} is not a number to compare \"{}\" with", self.value, self.property);
             return Err(ToolError::invalid("property_filters", message));
         };
         Ok(number(found).and_then(|it| it.partial_cmp(&wanted)).is_some_and(|it| self.op.holds(it)))
@@ -294,7 +305,10 @@ mod tests {
     #[test]
     fn operators_have_names_and_signs() {
         let filter = |value| Filter::new("hp", &value);
-        assert!(filter(json!({"op": "<=", "value": 3})).is_ok_and(|it| it.op == Op::Le && it.value == 3));
+        assert!(
+            filter(json!({"op": "<=", "value": 3}))
+                .is_ok_and(|it| it.op == Op::Le && it.value == 3)
+        );
         assert!(filter(json!({"x": 1, "y": 2})).is_ok_and(|it| it.op == Op::Eq));
         assert!(filter(json!({"op": "like", "value": 3})).is_err());
         assert!(Op::Ge.holds(Ordering::Equal) && !Op::Gt.holds(Ordering::Equal));

@@ -19,8 +19,12 @@ impl Tool for GetNodeGroups {
 [node name="Main" type="Node2D"]
 [node name="Slime" type="Node2D" parent="." groups=["enemies"]]"#;
         vec![
-            Example::answer("Lists groups.", before, json!({"node_path": "Slime", "groups": ["enemies"]}))
-                .args(json!({"node_path": "Slime"})),
+            Example::answer(
+                "Lists groups.",
+                before,
+                json!({"node_path": "Slime", "groups": ["enemies"]}),
+            )
+            .args(json!({"node_path": "Slime"})),
             Example::refusal("Refuses an unknown node.", before, Code::ResourceNotFound)
                 .args(json!({"node_path": "Slim"})),
         ]
@@ -33,8 +37,10 @@ impl ReadTool for GetNodeGroups {
         let node = scene.node(&self.node_path)?;
         let groups = inspect::groups(&node);
         let settings = ProjectSettings::singleton();
-        let global: Vec<_> =
-            groups.iter().filter(|it| settings.has_setting(&format!("global_group/{it}"))).collect();
+        let global: Vec<_> = groups
+            .iter()
+            .filter(|it| settings.has_setting(&format!("global_group/{it}")))
+            .collect();
         let mut answer = json!({"node_path": scene.path_of(&node), "groups": groups});
         if !global.is_empty() {
             answer["global"] = json!(global);

@@ -64,7 +64,8 @@ impl ReadTool for GetNodeProperty {
             return Ok(answer.into());
         }
         let slot = Slot::of(&object, property);
-        let Some((slot, value)) = slot.and_then(|it| inspect::read(&object, &it).map(|value| (it, value)))
+        let Some((slot, value)) =
+            slot.and_then(|it| inspect::read(&object, &it).map(|value| (it, value)))
         else {
             answer["exists"] = json!(false);
             let slots = Slot::all(&object);

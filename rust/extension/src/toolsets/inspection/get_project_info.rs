@@ -15,7 +15,11 @@ impl Tool for GetProjectInfo {
     const TOOLSET: &'static str = "inspection";
 
     fn examples() -> Vec<Example> {
-        vec![Example::answer("Describes the project.", "", json!({"name": "*", "godot_version": "*"}))]
+        vec![Example::answer(
+            "Describes the project.",
+            "",
+            json!({"name": "*", "godot_version": "*"}),
+        )]
     }
 }
 

@@ -62,7 +62,12 @@ unique_name_in_owner = true"#;
             Example::text(
                 "Outlines the scene.",
                 before,
-                &["Main Node2D", " Player CharacterBody2D", "  Sprite Sprite2D hidden", " Title Label %"],
+                &[
+                    "Main Node2D",
+                    " Player CharacterBody2D",
+                    "  Sprite Sprite2D hidden",
+                    " Title Label %",
+                ],
             ),
             Example::text(
                 "Outlines a branch down to a depth, and says what is below.",
@@ -109,7 +114,13 @@ impl GetSceneTree {
         usize::try_from(self.max_depth).unwrap_or(usize::MAX)
     }
 
-    fn outline(&self, file: &str, root: RawNode, top: RawNode, path: &str) -> Result<Outcome, ToolError> {
+    fn outline(
+        &self,
+        file: &str,
+        root: RawNode,
+        top: RawNode,
+        path: &str,
+    ) -> Result<Outcome, ToolError> {
         let cursor = self.cursor.as_deref().map(Cursor::parse).transpose()?;
         let mut page = Page {
             reader: Reader::new(root, self.lightweight),
@@ -151,7 +162,13 @@ impl GetSceneTree {
         Ok(Outcome::Done(Reply::Text(text)))
     }
 
-    fn json(&self, file: &str, root: RawNode, top: RawNode, path: String) -> Result<Outcome, ToolError> {
+    fn json(
+        &self,
+        file: &str,
+        root: RawNode,
+        top: RawNode,
+        path: String,
+    ) -> Result<Outcome, ToolError> {
         if self.cursor.is_some() {
             return Err(ToolError::invalid("cursor", "a cursor continues outlines only")
                 .hint("for JSON, give `node_path` and `max_depth`"));
@@ -209,7 +226,8 @@ struct Cursor {
 
 impl Cursor {
     fn parse(text: &str) -> Result<Self, ToolError> {
-        let parts = text.split_once(':').and_then(|(total, path)| Some((total.parse().ok()?, path)));
+        let parts =
+            text.split_once(':').and_then(|(total, path)| Some((total.parse().ok()?, path)));
         match parts {
             Some((total, path)) => Ok(Self { total, path: path.to_owned() }),
             None => Err(ToolError::invalid("cursor", format!("\"{text}\" is not a cursor"))

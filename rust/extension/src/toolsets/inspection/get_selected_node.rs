@@ -14,7 +14,11 @@ impl Tool for GetSelectedNode {
     const TOOLSET: &'static str = "inspection";
 
     fn examples() -> Vec<Example> {
-        vec![Example::answer("Tells that nothing is selected.", "", json!({"nodes": [], "total": 0}))]
+        vec![Example::answer(
+            "Tells that nothing is selected.",
+            "",
+            json!({"nodes": [], "total": 0}),
+        )]
     }
 }
 

@@ -1,7 +1,7 @@
+use super::find_nodes::check_class;
 use crate::editor::spatial::{self, Placed};
 use crate::editor::{inspect, scene_tree};
 use crate::tool_prelude::*;
-use super::find_nodes::check_class;
 use godot::classes::{Node, Object};
 use godot::obj::Gd;
 

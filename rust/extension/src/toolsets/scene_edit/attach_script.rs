@@ -64,11 +64,17 @@ impl EditTool for AttachScript {
         };
         let base = script.get_instance_base_type();
         let class = node.get_class();
-        let fits = base.to_string() == class.to_string() || ClassDb::singleton().is_parent_class(&godot::builtin::StringName::from(&class), &base);
+        let fits = base.to_string() == class.to_string()
+            || ClassDb::singleton()
+                .is_parent_class(&godot::builtin::StringName::from(&class), &base);
         if base.is_empty() || !fits {
-            let needs = if base.is_empty() { "another class".to_owned() } else { format!("\"{base}\"") };
-            return Err(ToolError::invalid("script_path", format!("\"{path}\" extends {needs}, the node is a \"{class}\""))
-                .hint("attach it to a fitting node, or change what the script extends"));
+            let needs =
+                if base.is_empty() { "another class".to_owned() } else { format!("\"{base}\"") };
+            return Err(ToolError::invalid(
+                "script_path",
+                format!("\"{path}\" extends {needs}, the node is a \"{class}\""),
+            )
+            .hint("attach it to a fitting node, or change what the script extends"));
         }
         if script.is_abstract() {
             return Err(ToolError::invalid("script_path", format!("\"{path}\" is abstract"))
@@ -94,8 +100,11 @@ fn check_file(path: &str) -> Result<(), ToolError> {
     let kinds = ResourceLoader::singleton().get_recognized_extensions_for_type("Script");
     let extension = path.rsplit_once('.').map_or("", |it| it.1);
     if !kinds.as_slice().iter().any(|it| it.to_string() == extension) {
-        return Err(ToolError::invalid("script_path", format!("\"{path}\" is not a script file of this editor"))
-            .hint("give a .gd file; .cs needs the .NET build of the editor"));
+        return Err(ToolError::invalid(
+            "script_path",
+            format!("\"{path}\" is not a script file of this editor"),
+        )
+        .hint("give a .gd file; .cs needs the .NET build of the editor"));
     }
     if files::absolute(path).is_file() {
         return Ok(());

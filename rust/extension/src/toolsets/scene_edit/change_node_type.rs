@@ -58,11 +58,13 @@ impl EditTool for ChangeNodeType {
         let old = scene.node(&self.node_path)?;
         refuse_special(&scene, &old)?;
         let class = NodeClass::named(self.new_type.as_str(), "new_type")?;
-        let parent = old.get_parent().ok_or_else(|| ToolError::internal("a node without a parent"))?;
+        let parent =
+            old.get_parent().ok_or_else(|| ToolError::internal("a node without a parent"))?;
         let (path, name) = (scene.path_of(&old), old.get_name());
         let old_type = classes::name_of(&old.clone().upcast());
 
-        let mut edit = Edit::in_scene(&scene, format!("Change type of {name} to {}", self.new_type));
+        let mut edit =
+            Edit::in_scene(&scene, format!("Change type of {name} to {}", self.new_type));
         edit.verdict(persistence::of_node(&scene, &old));
         edit.fact("old_type", old_type.as_str());
         edit.fact("new_type", self.new_type.as_str());
@@ -72,7 +74,8 @@ impl EditTool for ChangeNodeType {
         let mut new = class.instantiate()?;
         edit.made(&new);
         new.set_name(&name);
-        let swap = Swap { scene: &scene, script: kept_script(&class, &old), class: &class, old, new };
+        let swap =
+            Swap { scene: &scene, script: kept_script(&class, &old), class: &class, old, new };
         let dropped = swap.dropped();
         swap.build(&mut edit, &path, &parent);
         if !dropped.is_empty() {
@@ -94,9 +97,12 @@ fn refuse_special(scene: &Scene, node: &Gd<Node>) -> Result<(), ToolError> {
     if file.is_empty() {
         return Ok(());
     }
-    Err(ToolError::new(Code::PreconditionFailed, format!("\"{}\" is an instance of \"{file}\"", scene.path_of(node)))
-        .required("node_path")
-        .hint("open that scene with `open_scene` to work on it"))
+    Err(ToolError::new(
+        Code::PreconditionFailed,
+        format!("\"{}\" is an instance of \"{file}\"", scene.path_of(node)),
+    )
+    .required("node_path")
+    .hint("open that scene with `open_scene` to work on it"))
 }
 
 /// The old node's script, when it fits and the new type brings none.
@@ -121,15 +127,18 @@ impl Swap<'_> {
         let mut listed = Listed::default();
         let mut connections = Vec::new();
         let (old, new) = (&self.old, &self.new);
-        for it in references.connections.iter().filter(|it| it.source == *old || it.target == *old) {
+        for it in references.connections.iter().filter(|it| it.source == *old || it.target == *old)
+        {
             edit.step(Step::new(Value::Null).apply(it.disconnect()).revert(it.connect()));
             match self.connection(it) {
                 Some(it) => connections.push(it),
-                None => listed.add(json!({"connection": it.shown(self.scene), "becomes": "disconnected"})),
+                None => listed
+                    .add(json!({"connection": it.shown(self.scene), "becomes": "disconnected"})),
             }
         }
 
-        let change = json!({"retype": path, "old": old.get_class().to_string(), "new": self.class.native});
+        let change =
+            json!({"retype": path, "old": old.get_class().to_string(), "new": self.class.native});
         let mut step = Step::new(change);
         if let Some(script) = self.class.script.as_ref().or(self.script.as_ref()) {
             step = step.apply(Op::set_apart(new, "script", &script.to_variant()));
@@ -141,7 +150,8 @@ impl Swap<'_> {
             }
         }
         for group in old.get_groups().iter_shared().filter(|it| !it.to_string().starts_with('_')) {
-            step = step.apply(Op::call(new, "add_to_group", &[group.to_variant(), true.to_variant()]));
+            step =
+                step.apply(Op::call(new, "add_to_group", &[group.to_variant(), true.to_variant()]));
         }
 
         let index = Some(old.get_index());
@@ -180,11 +190,14 @@ impl Swap<'_> {
         for it in references.exports.iter().filter(|it| it.holder != *old) {
             let holder: Gd<Object> = it.holder.clone().upcast();
             let fits = Slot::of(&holder, &it.property).is_none_or(|slot| self.fits(&slot));
-            let swapped = it.with(&|node| (node == old).then(|| branch::variant(fits.then_some(new))));
+            let swapped =
+                it.with(&|node| (node == old).then(|| branch::variant(fits.then_some(new))));
             let Some(swapped) = swapped else { continue };
             let shown = self.scene.path_of(&it.holder);
             if !fits {
-                listed.add(json!({"property": format!("{shown}:{}", it.property), "becomes": "null"}));
+                listed.add(
+                    json!({"property": format!("{shown}:{}", it.property), "becomes": "null"}),
+                );
             }
             edit.set_property(&shown, &it.holder, &it.property, &swapped);
         }
@@ -233,7 +246,8 @@ impl Swap<'_> {
         match (Slot::of(&old, property), Slot::of(&new, property)) {
             (Some(old), Some(new)) => old.kind == new.kind,
             (Some(old), None) => {
-                self.script.is_some() && properties::is_of_script(&self.old.clone().upcast(), &old.name)
+                self.script.is_some()
+                    && properties::is_of_script(&self.old.clone().upcast(), &old.name)
             }
             _ => false,
         }
@@ -248,11 +262,14 @@ impl Swap<'_> {
         let name = name.unwrap_or_else(|| self.class.native.clone());
         let wanted = slot.node_classes();
         wanted.is_empty()
-            || wanted.iter().any(|it| classes::derives(&name, it) || classes::derives(&self.class.native, it))
+            || wanted
+                .iter()
+                .any(|it| classes::derives(&name, it) || classes::derives(&self.class.native, it))
     }
 
     fn connection(&self, it: &Connection) -> Option<Connection> {
-        let swap = |node: &Gd<Node>| if *node == self.old { self.new.clone() } else { node.clone() };
+        let swap =
+            |node: &Gd<Node>| if *node == self.old { self.new.clone() } else { node.clone() };
         let (source, target) = (swap(&it.source), swap(&it.target));
         let scripted = self.script.is_some();
         let emits = source.has_signal(&it.signal) || scripted && it.source == self.old;

@@ -21,9 +21,13 @@ impl Tool for CloseScene {
 [gd_scene format=3]
 [node name="Level" type="Node2D"]"#;
         vec![
-            Example::answer("Closes a scene in another tab.", before, json!({"scene_path": "res://level.tscn"}))
-                .after("open_scene", json!({"scene_path": "res://level.tscn"}))
-                .args(json!({"scene_path": "res://level.tscn"})),
+            Example::answer(
+                "Closes a scene in another tab.",
+                before,
+                json!({"scene_path": "res://level.tscn"}),
+            )
+            .after("open_scene", json!({"scene_path": "res://level.tscn"}))
+            .args(json!({"scene_path": "res://level.tscn"})),
             Example::refusal("Refuses a scene that is not open.", before, Code::ResourceNotFound)
                 .args(json!({"scene_path": "res://level.tscn"})),
         ]
@@ -33,12 +37,14 @@ impl Tool for CloseScene {
 impl EditTool for CloseScene {
     const CLASS: SafetyClass = SafetyClass::Destructive;
     const SITE: Site = Site::SafeLane;
-    const UNDO: UndoKind = UndoKind::EditorState("`open_scene` opens the file again, without the unsaved changes");
+    const UNDO: UndoKind =
+        UndoKind::EditorState("`open_scene` opens the file again, without the unsaved changes");
 
     fn plan(self, editor: &Editor) -> Result<Edit, ToolError> {
         let root = match self.scene_path.as_deref().filter(|it| !it.is_empty()) {
             Some(path) => {
-                let path = ResourcePath::new(path).map_err(|it| ToolError::invalid("scene_path", it))?;
+                let path =
+                    ResourcePath::new(path).map_err(|it| ToolError::invalid("scene_path", it))?;
                 scene_tabs::open_root(&editor.resource_path(&path)?)?
             }
             None => editor.edited_scene()?.root().clone(),
@@ -52,7 +58,8 @@ impl EditTool for CloseScene {
                 return Err(ToolError::new(Code::StateChanged, "the scene was closed meanwhile"));
             }
             if !scene_tabs::close(&root) {
-                return Err(ToolError::new(Code::Busy, "the editor did not close the scene").hint("call again"));
+                return Err(ToolError::new(Code::Busy, "the editor did not close the scene")
+                    .hint("call again"));
             }
             Ok(Acted::Done(Map::new()))
         });

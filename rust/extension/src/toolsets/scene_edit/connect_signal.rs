@@ -49,12 +49,15 @@ impl Tool for ConnectSignal {
 [node name="Main" type="Node2D"]
 [node name="Timer" type="Timer" parent="."]
 [connection signal="timeout" from="Timer" to="." method="queue_redraw"]"#;
-        let args = |signal: &str| json!({
-            "source_path": "Timer", "signal_name": signal, "target_path": ".", "method_name": "queue_redraw"
-        });
+        let args = |signal: &str| {
+            json!({
+                "source_path": "Timer", "signal_name": signal, "target_path": ".", "method_name": "queue_redraw"
+            })
+        };
         vec![
             Example::edit("Connects a timer.", before, after).args(args("timeout")),
-            Example::refusal("Refuses an unknown signal.", before, Code::ValidationError).args(args("timout")),
+            Example::refusal("Refuses an unknown signal.", before, Code::ValidationError)
+                .args(args("timout")),
         ]
     }
 }
@@ -83,9 +86,9 @@ impl EditTool for ConnectSignal {
 
         let (from, to) = (scene.path_of(&source), scene.path_of(&target));
         let mut edit = Edit::in_scene(&scene, format!("Connect {signal} of {}", source.get_name()));
-        let known = connections::of_signal(&source, signal).into_iter().find(|it| {
-            it.method == method && it.target_in(&scene).as_ref() == Some(&target)
-        });
+        let known = connections::of_signal(&source, signal)
+            .into_iter()
+            .find(|it| it.method == method && it.target_in(&scene).as_ref() == Some(&target));
         edit.fact("already_connected", known.is_some());
         let ends = [persistence::of_node(&scene, &source), of_target(&scene, &target)];
         ends.into_iter().for_each(|it| edit.verdict(it));
@@ -100,7 +103,10 @@ impl EditTool for ConnectSignal {
                 true => format!("{}", called.most),
                 false => format!("{} to {}", called.least, called.most),
             };
-            edit.fact("warning", format!("{given} arguments arrive at \"{method}\", which takes {takes}"));
+            edit.fact(
+                "warning",
+                format!("{given} arguments arrive at \"{method}\", which takes {takes}"),
+            );
         }
         let mut flags = connections::PERSIST;
         for flag in &self.flags {
@@ -112,10 +118,16 @@ impl EditTool for ConnectSignal {
         let name = StringName::from(signal).to_variant();
         let callable = connections::callable(&target, method, &binds, self.unbinds);
         edit.step(
-            Step::new(json!({"connect": format!("{from}:{signal}"), "to": format!("{to}:{method}")}))
-                .apply(Op::call(&source, "connect", &[name.clone(), callable.clone(), flags.to_variant()]))
-                .answers(&source, "is_connected", &[name.clone(), callable.clone()], &true.to_variant())
-                .revert(Op::call(&source, "disconnect", &[name, callable])),
+            Step::new(
+                json!({"connect": format!("{from}:{signal}"), "to": format!("{to}:{method}")}),
+            )
+            .apply(Op::call(
+                &source,
+                "connect",
+                &[name.clone(), callable.clone(), flags.to_variant()],
+            ))
+            .answers(&source, "is_connected", &[name.clone(), callable.clone()], &true.to_variant())
+            .revert(Op::call(&source, "disconnect", &[name, callable])),
         );
         Ok(edit)
     }
@@ -124,7 +136,9 @@ impl EditTool for ConnectSignal {
 /// A connection may end inside an instance: it is saved with its source.
 fn of_target(scene: &Scene, target: &godot::obj::Gd<godot::classes::Node>) -> Verdict {
     match persistence::of_node(scene, target) {
-        Verdict { target, reason: Some(Reason::InstancedChildNotEditable), .. } => Verdict::yes(target),
+        Verdict { target, reason: Some(Reason::InstancedChildNotEditable), .. } => {
+            Verdict::yes(target)
+        }
         verdict => verdict,
     }
 }

@@ -46,16 +46,20 @@ impl Tool for CreateNode {
 [node name="Enemy" type="Node2D" parent="."]
 [node name="Enemy2" type="Sprite2D" parent="."]
 position = Vector2(8, 0)"#;
-        let args = |class: &str| json!({"parent_path": ".", "node_type": class, "node_name": "Enemy"});
+        let args =
+            |class: &str| json!({"parent_path": ".", "node_type": class, "node_name": "Enemy"});
         vec![
-            Example::edit("Adds a sprite; its name is taken, so it gets a number.", before, after).args(json!({
-                "parent_path": ".", "node_type": "Sprite2D", "node_name": "Enemy",
-                "properties": {"position": [8, 0]}
-            })),
-            Example::refusal("Refuses an unknown class.", before, Code::ValidationError).args(args("Sprite2d")),
+            Example::edit("Adds a sprite; its name is taken, so it gets a number.", before, after)
+                .args(json!({
+                    "parent_path": ".", "node_type": "Sprite2D", "node_name": "Enemy",
+                    "properties": {"position": [8, 0]}
+                })),
+            Example::refusal("Refuses an unknown class.", before, Code::ValidationError)
+                .args(args("Sprite2d")),
             Example::refusal("Refuses an abstract class.", before, Code::ValidationError)
                 .args(args("CollisionObject2D")),
-            Example::refusal("Refuses what is no node.", before, Code::ValidationError).args(args("Resource")),
+            Example::refusal("Refuses what is no node.", before, Code::ValidationError)
+                .args(args("Resource")),
         ]
     }
 }
@@ -132,7 +136,8 @@ impl CreateNode {
             });
             let slot = match of_script {
                 Some(slot) => slot,
-                None => properties::writable(&object, property).map_err(|it| it.required("properties"))?,
+                None => properties::writable(&object, property)
+                    .map_err(|it| it.required("properties"))?,
             };
             let value = values::decode(&value.0, &slot, &object.get(property), &context);
             let value = value.map_err(|it| it.required("properties"))?;

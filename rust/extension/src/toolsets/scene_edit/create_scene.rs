@@ -24,8 +24,12 @@ impl Tool for CreateScene {
 
     fn examples() -> Vec<Example> {
         vec![
-            Example::answer("Makes a scene.", "", json!({"scene_path": "res://level.tscn", "root_name": "Level"}))
-                .args(json!({"root_type": "Node2D", "scene_path": "res://level.tscn"})),
+            Example::answer(
+                "Makes a scene.",
+                "",
+                json!({"scene_path": "res://level.tscn", "root_name": "Level"}),
+            )
+            .args(json!({"root_type": "Node2D", "scene_path": "res://level.tscn"})),
             Example::refusal("Refuses an unknown class.", "", Code::ValidationError)
                 .args(json!({"root_type": "Node2d", "scene_path": "res://level.tscn"})),
         ]
@@ -40,7 +44,9 @@ impl EditTool for CreateScene {
         let path = editor.res_path(&self.scene_path)?;
         scene_files::check_new(&path, "scene_path")?;
         let class = NodeClass::named(self.root_type.as_str(), "root_type")?;
-        let name = self.root_name.map_or_else(|| scene_files::default_name(&path), |it| it.as_str().to_owned());
+        let name = self
+            .root_name
+            .map_or_else(|| scene_files::default_name(&path), |it| it.as_str().to_owned());
         let mut root = class.instantiate()?;
         root.set_name(&name);
         let scene = scene_keeper::root_only(root, class.script.as_ref(), None)?;

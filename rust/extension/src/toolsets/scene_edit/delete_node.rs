@@ -48,7 +48,8 @@ impl EditTool for DeleteNode {
         let node = scene.node(&self.node_path)?;
         scene.not_root(&node, "deleted")?;
         branch::belongs_to_scene(&scene, &node, "deleted")?;
-        let parent = node.get_parent().ok_or_else(|| ToolError::internal("a node without a parent"))?;
+        let parent =
+            node.get_parent().ok_or_else(|| ToolError::internal("a node without a parent"))?;
         let path = scene.path_of(&node);
 
         let mut edit = Edit::in_scene(&scene, format!("Delete {}", node.get_name()));
@@ -58,7 +59,9 @@ impl EditTool for DeleteNode {
         for it in references.connections.iter().filter(|it| it.crosses(&node)) {
             let shown = it.shown(&scene);
             listed.add(json!({"connection": shown, "becomes": "disconnected"}));
-            edit.step(Step::new(json!({"disconnect": shown})).apply(it.disconnect()).revert(it.connect()));
+            edit.step(
+                Step::new(json!({"disconnect": shown})).apply(it.disconnect()).revert(it.connect()),
+            );
         }
         for it in references.exports.iter().filter(|it| !branch::holds(&node, &it.holder)) {
             let cleared = it.with(&|target| branch::holds(&node, target).then(Variant::nil));
@@ -76,7 +79,9 @@ impl EditTool for DeleteNode {
         for it in references.tracks.iter().filter(|it| !branch::holds(&node, &it.player)) {
             if it.target().is_some_and(|it| branch::holds(&node, &it)) {
                 let shown = format!("{}:{}:{}", scene.path_of(&it.player), it.name, it.index);
-                listed.add(json!({"track": shown, "value": it.path.to_string(), "becomes": "dangling"}));
+                listed.add(
+                    json!({"track": shown, "value": it.path.to_string(), "becomes": "dangling"}),
+                );
             }
         }
 

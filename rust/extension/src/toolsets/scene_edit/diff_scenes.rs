@@ -119,7 +119,8 @@ fn read(packed: &Gd<PackedScene>, editor: &Editor) -> Result<SceneEntry, ToolErr
                 tidy(&state.get_connection_target(it).to_string()),
                 state.get_connection_method(it),
             );
-            let (flags, unbinds) = (state.get_connection_flags(it), state.get_connection_unbinds(it));
+            let (flags, unbinds) =
+                (state.get_connection_flags(it), state.get_connection_unbinds(it));
             let binds = state.get_connection_binds(it);
             if flags != 2 {
                 text.push_str(&format!(" flags={flags}"));
@@ -194,7 +195,10 @@ fn change(path: &str, old: &NodeEntry, new: &NodeEntry) -> Value {
         entry["groups"] = json!({"old": old.groups, "new": new.groups});
     }
     let mut properties = Map::new();
-    let names = old.properties.keys().chain(new.properties.keys().filter(|it| !old.properties.contains_key(*it)));
+    let names = old
+        .properties
+        .keys()
+        .chain(new.properties.keys().filter(|it| !old.properties.contains_key(*it)));
     for name in names {
         let (before, after) = (old.properties.get(name), new.properties.get(name));
         if before != after {

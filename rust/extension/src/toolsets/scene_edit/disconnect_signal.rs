@@ -33,12 +33,15 @@ impl Tool for DisconnectSignal {
         let after = r#"
 [node name="Main" type="Node2D"]
 [node name="Timer" type="Timer" parent="."]"#;
-        let args = |method: &str| json!({
-            "source_path": "Timer", "signal_name": "timeout", "target_path": ".", "method_name": method
-        });
+        let args = |method: &str| {
+            json!({
+                "source_path": "Timer", "signal_name": "timeout", "target_path": ".", "method_name": method
+            })
+        };
         vec![
             Example::edit("Disconnects a timer.", before, after).args(args("queue_redraw")),
-            Example::refusal("Refuses what is not connected.", before, Code::ResourceNotFound).args(args("hide")),
+            Example::refusal("Refuses what is not connected.", before, Code::ResourceNotFound)
+                .args(args("hide")),
         ]
     }
 }
@@ -60,11 +63,15 @@ impl EditTool for DisconnectSignal {
         let Some(found) = all.iter().find(matching) else {
             let near: Vec<String> = all
                 .iter()
-                .filter_map(|it| Some(format!("{}:{}", scene.path_of(&it.target_in(&scene)?), it.method)))
+                .filter_map(|it| {
+                    Some(format!("{}:{}", scene.path_of(&it.target_in(&scene)?), it.method))
+                })
                 .take(5)
                 .collect();
-            let error = ToolError::not_found(format!("\"{from}:{signal}\" is not connected to \"{to}:{method}\""))
-                .required("method_name");
+            let error = ToolError::not_found(format!(
+                "\"{from}:{signal}\" is not connected to \"{to}:{method}\""
+            ))
+            .required("method_name");
             return Err(if near.is_empty() {
                 error.hint("this signal has no connections; `list_signal_connections` shows those of the node")
             } else {
@@ -73,7 +80,8 @@ impl EditTool for DisconnectSignal {
         };
         let check = |path: &str| editor.check_read(path);
         let context = editor.values(None, &check);
-        let mut edit = Edit::in_scene(&scene, format!("Disconnect {signal} of {}", source.get_name()));
+        let mut edit =
+            Edit::in_scene(&scene, format!("Disconnect {signal} of {}", source.get_name()));
         edit.fact("connection", found.describe(&scene, &context));
         let verdict = persistence::of_node(&scene, &source);
         edit.verdict(if verdict.persisted == Some(false) {
@@ -88,10 +96,21 @@ impl EditTool for DisconnectSignal {
         let name = StringName::from(signal).to_variant();
         let callable = found.callable.clone();
         edit.step(
-            Step::new(json!({"disconnect": format!("{from}:{signal}"), "from": format!("{to}:{method}")}))
-                .apply(Op::call(&source, "disconnect", &[name.clone(), callable.clone()]))
-                .answers(&source, "is_connected", &[name.clone(), callable.clone()], &false.to_variant())
-                .revert(Op::call(&source, "connect", &[name, callable, found.flags.to_variant()])),
+            Step::new(
+                json!({"disconnect": format!("{from}:{signal}"), "from": format!("{to}:{method}")}),
+            )
+            .apply(Op::call(&source, "disconnect", &[name.clone(), callable.clone()]))
+            .answers(
+                &source,
+                "is_connected",
+                &[name.clone(), callable.clone()],
+                &false.to_variant(),
+            )
+            .revert(Op::call(
+                &source,
+                "connect",
+                &[name, callable, found.flags.to_variant()],
+            )),
         );
         Ok(edit)
     }

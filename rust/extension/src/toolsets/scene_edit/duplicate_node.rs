@@ -40,7 +40,8 @@ position = Vector2(4, 0)
 [node name="Sprite" type="Sprite2D" parent="Enemy2"]
 [node name="Last" type="Node2D" parent="."]"#;
         vec![
-            Example::edit("Copies a branch beside itself.", before, after).args(json!({"node_path": "Enemy"})),
+            Example::edit("Copies a branch beside itself.", before, after)
+                .args(json!({"node_path": "Enemy"})),
             Example::refusal("Refuses the root.", before, Code::ValidationError)
                 .args(json!({"node_path": "."})),
         ]
@@ -54,7 +55,8 @@ impl EditTool for DuplicateNode {
         let scene = editor.edited_scene()?;
         let node = scene.node(&self.node_path)?;
         scene.not_root(&node, "duplicated")?;
-        let parent = node.get_parent().ok_or_else(|| ToolError::internal("a node without a parent"))?;
+        let parent =
+            node.get_parent().ok_or_else(|| ToolError::internal("a node without a parent"))?;
         let name = branch::free_name(&parent, &node.get_name().to_string(), None);
 
         let mut edit = Edit::in_scene(&scene, format!("Duplicate {}", node.get_name()));
@@ -66,7 +68,8 @@ impl EditTool for DuplicateNode {
         let copy = node.duplicate_ex().flags(flags).done();
         let mut copy = copy.ok_or_else(|| {
             let message = format!("the engine could not copy \"{}\"", scene.path_of(&node));
-            ToolError::new(Code::Unsupported, message).hint("its script may need arguments to be made")
+            ToolError::new(Code::Unsupported, message)
+                .hint("its script may need arguments to be made")
         })?;
         edit.made(&copy);
         copy.set_name(&name);
@@ -98,7 +101,8 @@ impl EditTool for DuplicateNode {
             let inward = it.with(&|target| twins.of(target).map(|it| it.to_variant()));
             holder.set(&it.property, &inward.unwrap_or_else(|| it.value.clone()));
         }
-        let change = json!({"add": path, "type": node.get_class().to_string(), "nodes": originals.len()});
+        let change =
+            json!({"add": path, "type": node.get_class().to_string(), "nodes": originals.len()});
         let mut step = Step::new(change);
         for op in branch::attach(&parent, &copy, Some(node.get_index() + 1), &owners) {
             step = step.apply(op);
@@ -140,7 +144,8 @@ impl Twins<'_> {
     /// Owners as in the original: nodes of the scene belong to its root, and to no one what
     /// belonged to no one.
     fn owners(&self, originals: &[Gd<Node>]) -> Vec<(Gd<Node>, Gd<Node>)> {
-        let outer = |it: &&Gd<Node>| it.get_owner().is_some_and(|owner| !branch::holds(self.node, &owner));
+        let outer =
+            |it: &&Gd<Node>| it.get_owner().is_some_and(|owner| !branch::holds(self.node, &owner));
         let copies = originals.iter().filter(outer).filter_map(|it| self.of(it));
         copies.map(|it| (it, self.scene.root().clone())).collect()
     }

@@ -64,7 +64,10 @@ impl EditTool for ExtractScene {
         let path = editor.res_path(&self.scene_path)?;
         scene_files::check_new(&path, "scene_path")?;
         if !path.ends_with(".tscn") {
-            return Err(ToolError::invalid("scene_path", format!("\"{path}\" does not end in .tscn")));
+            return Err(ToolError::invalid(
+                "scene_path",
+                format!("\"{path}\" does not end in .tscn"),
+            ));
         }
         check_branch(&scene, &node)?;
         let mut packed = pack(&scene, &node)?;
@@ -98,8 +101,11 @@ fn save_first(scene: &Scene) -> Result<(), ToolError> {
             .hint("save it with `save_scene` first, or leave save_current out"));
     }
     if scene_files::changed_outside(&file) {
-        return Err(ToolError::new(Code::StateChanged, format!("\"{file}\" was changed outside the editor"))
-            .hint("`reload_scene` takes the file as it is; or leave save_current out"));
+        return Err(ToolError::new(
+            Code::StateChanged,
+            format!("\"{file}\" was changed outside the editor"),
+        )
+        .hint("`reload_scene` takes the file as it is; or leave save_current out"));
     }
     Ok(())
 }
@@ -115,13 +121,17 @@ fn check_branch(scene: &Scene, node: &Gd<Node>) -> Result<(), ToolError> {
     branch::belongs_to_scene(scene, node, "extracted")?;
     if !node.get_scene_file_path().is_empty() {
         let message = format!("\"{}\" is an instance of a scene already", scene.path_of(node));
-        return Err(ToolError::invalid("node_path", message).hint("use `create_inherited_scene` for a variant of it"));
+        return Err(ToolError::invalid("node_path", message)
+            .hint("use `create_inherited_scene` for a variant of it"));
     }
     for below in branch::nodes(node) {
         let owner = below.get_owner();
         let held = owner.as_ref().is_some_and(|it| it == scene.root() || branch::holds(node, it));
         if !held {
-            let message = format!("\"{}\" is not saved with this scene and would be lost", scene.path_of(&below));
+            let message = format!(
+                "\"{}\" is not saved with this scene and would be lost",
+                scene.path_of(&below)
+            );
             return Err(ToolError::new(Code::PreconditionFailed, message)
                 .required("node_path")
                 .hint("it was added by a script; extract a branch without it"));
@@ -184,7 +194,9 @@ fn replace(
     let owners = branch::outer_owners(node);
     let mut step = Step::new(json!({"replace": scene.path_of(node), "instance": path}))
         .apply(branch::detach(&parent, node));
-    for op in branch::attach(&parent, &instance, Some(index), &[(instance.clone(), scene.root().clone())]) {
+    for op in
+        branch::attach(&parent, &instance, Some(index), &[(instance.clone(), scene.root().clone())])
+    {
         step = step.apply(op);
     }
     step = step.revert(branch::detach(&parent, &instance));
@@ -234,9 +246,9 @@ fn again(scene: &Scene, top: &Gd<Node>, instance: &Gd<Node>, old: &Connection) -
     let callable = connections::callable(&target, &old.method, &old.binds, old.unbinds);
     let signal = StringName::from(&old.signal).to_variant();
     let connect = [signal.clone(), callable.clone(), old.flags.to_variant()];
-    Some(
-        Step::new(Value::Null)
-            .apply(Op::call(&source, "connect", &connect))
-            .revert(Op::call(&source, "disconnect", &[signal, callable])),
-    )
+    Some(Step::new(Value::Null).apply(Op::call(&source, "connect", &connect)).revert(Op::call(
+        &source,
+        "disconnect",
+        &[signal, callable],
+    )))
 }

@@ -59,8 +59,12 @@ impl EditTool for InstanceScene {
         refuse_cycle(&scene, &parent, &fresh, &path)?;
         // The cached one is what other instances share; it was just seen to load.
         let loaded = godot::tools::try_load::<godot::classes::PackedScene>(&path).unwrap_or(fresh);
-        let Some(mut node) = loaded.instantiate_ex().edit_state(GenEditState::INSTANCE).done() else {
-            return Err(ToolError::invalid("scene_path", format!("\"{path}\" could not be instanced")));
+        let Some(mut node) = loaded.instantiate_ex().edit_state(GenEditState::INSTANCE).done()
+        else {
+            return Err(ToolError::invalid(
+                "scene_path",
+                format!("\"{path}\" could not be instanced"),
+            ));
         };
         let own_name = node.get_name().to_string();
         let wanted = wanted.map_or(own_name, |it| it.as_str().to_owned());
@@ -70,7 +74,8 @@ impl EditTool for InstanceScene {
         let mut edit = Edit::in_scene(&scene, format!("Instance {name}"));
         edit.made(&node);
         let parent_path = scene.path_of(&parent);
-        let node_path = if parent_path == "." { name.clone() } else { format!("{parent_path}/{name}") };
+        let node_path =
+            if parent_path == "." { name.clone() } else { format!("{parent_path}/{name}") };
         edit.fact("node_path", node_path.as_str());
         edit.fact("name", name.as_str());
         if name != wanted {
@@ -105,8 +110,11 @@ fn refuse_cycle(
         let itself = *file == path;
         if itself || scene_files::contains_scene(packed, file) {
             let how = if itself { "itself" } else { "a scene that contains it" };
-            return Err(ToolError::invalid("scene_path", format!("\"{file}\" cannot hold an instance of {how}"))
-                .hint("choose another scene, or another parent"));
+            return Err(ToolError::invalid(
+                "scene_path",
+                format!("\"{file}\" cannot hold an instance of {how}"),
+            )
+            .hint("choose another scene, or another parent"));
         }
     }
     Ok(())

@@ -47,7 +47,9 @@ impl ReadTool for ListSignalConnections {
         let context = editor.values(None, &check);
         // The editor itself listens to many nodes; its connections are no part of the scene.
         let list = |all: Vec<connections::Connection>| {
-            let own = all.iter().filter(|it| it.source_in(&scene).is_some() && it.target_in(&scene).is_some());
+            let own = all
+                .iter()
+                .filter(|it| it.source_in(&scene).is_some() && it.target_in(&scene).is_some());
             own.map(|it| it.describe(&scene, &context)).collect::<Vec<_>>()
         };
         let mut answer = json!({"node_path": scene.path_of(&node)});

@@ -54,8 +54,9 @@ position = Vector2(10, 0)
 position = Vector2(-10, 0)
 [node name="C" type="Node2D" parent="A/B"]"#;
         vec![
-            Example::edit("Moves a branch and keeps its place on screen.", before, after)
-                .args(json!({"node_path": "B", "new_parent_path": "A", "keep_global_transform": true})),
+            Example::edit("Moves a branch and keeps its place on screen.", before, after).args(
+                json!({"node_path": "B", "new_parent_path": "A", "keep_global_transform": true}),
+            ),
             Example::refusal("Refuses to move a node below itself.", before, Code::ValidationError)
                 .args(json!({"node_path": "B", "new_parent_path": "B/C"})),
             Example::refusal("Refuses the root.", before, Code::ValidationError)
@@ -74,10 +75,14 @@ impl EditTool for MoveNode {
         scene.not_root(&node, "moved")?;
         branch::belongs_to_scene(&scene, &node, "moved")?;
         if branch::holds(&node, &parent) {
-            let message = format!("\"{}\" lies in the branch that would be moved", scene.path_of(&parent));
-            return Err(ToolError::invalid("new_parent_path", message).hint("choose a parent outside it"));
+            let message =
+                format!("\"{}\" lies in the branch that would be moved", scene.path_of(&parent));
+            return Err(
+                ToolError::invalid("new_parent_path", message).hint("choose a parent outside it")
+            );
         }
-        let old_parent = node.get_parent().ok_or_else(|| ToolError::internal("a node without a parent"))?;
+        let old_parent =
+            node.get_parent().ok_or_else(|| ToolError::internal("a node without a parent"))?;
         if old_parent == parent {
             return self.reorder(&scene, &node, &parent);
         }
@@ -100,9 +105,11 @@ impl EditTool for MoveNode {
             .apply(branch::detach(&old_parent, &node))
             .revert(branch::detach(&parent, &node));
         if name != old_name {
-            step = step
-                .apply(Op::call(&node, "set_name", &[name.to_variant()]))
-                .revert(Op::call(&node, "set_name", &[old_name.to_variant()]));
+            step = step.apply(Op::call(&node, "set_name", &[name.to_variant()])).revert(Op::call(
+                &node,
+                "set_name",
+                &[old_name.to_variant()],
+            ));
         }
         for op in branch::attach(&parent, &node, index, &owners) {
             step = step.apply(op);
@@ -127,16 +134,23 @@ impl EditTool for MoveNode {
                 .answers(&node, "get_name", &[], &name.to_variant())
                 .answers(&node, "get_owner", &[], &branch::variant(node.get_owner().as_ref())),
         );
-        let relocation = Relocation { scene: &scene, node: &node, new_name: name, new_parent: parent };
+        let relocation =
+            Relocation { scene: &scene, node: &node, new_name: name, new_parent: parent };
         relocation.follow(&mut edit, self.update_references);
         Ok(edit)
     }
 }
 
 impl MoveNode {
-    fn reorder(&self, scene: &Scene, node: &Gd<Node>, parent: &Gd<Node>) -> Result<Edit, ToolError> {
+    fn reorder(
+        &self,
+        scene: &Scene,
+        node: &Gd<Node>,
+        parent: &Gd<Node>,
+    ) -> Result<Edit, ToolError> {
         let last = parent.get_child_count() - 1;
-        let (old, new) = (node.get_index(), branch::index_below(parent, self.index, last)?.unwrap_or(last));
+        let (old, new) =
+            (node.get_index(), branch::index_below(parent, self.index, last)?.unwrap_or(last));
         let mut edit = Edit::in_scene(scene, format!("Move {} to place {new}", node.get_name()));
         edit.verdict(persistence::of_node(scene, node));
         edit.fact("node_path", scene.path_of(node));
@@ -165,6 +179,10 @@ fn destination(scene: &Scene, node: &Gd<Node>, parent: &Gd<Node>, name: &str) ->
 }
 
 fn global_property(node: &Gd<Node>) -> Option<&'static str> {
-    let of_class = [("Node2D", "global_transform"), ("Node3D", "global_transform"), ("Control", "global_position")];
+    let of_class = [
+        ("Node2D", "global_transform"),
+        ("Node3D", "global_transform"),
+        ("Control", "global_position"),
+    ];
     of_class.iter().find(|it| node.is_class(it.0)).map(|it| it.1)
 }

@@ -41,7 +41,8 @@ impl Tool for OpenScene {
 impl EditTool for OpenScene {
     const CLASS: SafetyClass = SafetyClass::Mutating;
     const SITE: Site = Site::SafeLane;
-    const UNDO: UndoKind = UndoKind::EditorState("`close_scene`, or `open_scene` with the scene before");
+    const UNDO: UndoKind =
+        UndoKind::EditorState("`close_scene`, or `open_scene` with the scene before");
 
     fn plan(self, editor: &Editor) -> Result<Edit, ToolError> {
         let path = editor.resource_path(&self.scene_path)?;
@@ -51,8 +52,11 @@ impl EditTool for OpenScene {
             None => {
                 let packed = scene_files::load(editor, &path, "scene_path")?;
                 if !scene_files::is_scene_file(&path) {
-                    return Err(ToolError::new(Code::Unsupported, format!("\"{path}\" is imported, it cannot be edited"))
-                        .hint("make an inherited scene of it with `create_inherited_scene`"));
+                    return Err(ToolError::new(
+                        Code::Unsupported,
+                        format!("\"{path}\" is imported, it cannot be edited"),
+                    )
+                    .hint("make an inherited scene of it with `create_inherited_scene`"));
                 }
                 scene_files::root_name(&packed).to_string()
             }

@@ -47,7 +47,8 @@ impl EditTool for RemoveFromGroup {
         let (path, group) = (scene.path_of(&node), self.group.as_str());
         let member = node.is_in_group(group);
 
-        let mut edit = Edit::in_scene(&scene, format!("Remove {} from group {group}", node.get_name()));
+        let mut edit =
+            Edit::in_scene(&scene, format!("Remove {} from group {group}", node.get_name()));
         edit.fact("node_path", path.as_str());
         edit.fact("group", group);
         edit.fact("was_in", member);

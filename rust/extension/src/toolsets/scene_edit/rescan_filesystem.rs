@@ -50,9 +50,12 @@ impl RuntimeTool for RescanFilesystem {
         let mut quiet_since = None;
         Ok(Outcome::Wait(Box::new(move |_| -> Option<Answer> {
             if Instant::now() >= deadline {
-                return Some(Err(ToolError::new(Code::Timeout, "the editor is still scanning or importing")
-                    .hint("it goes on by itself; `health_check` says when it is done")
-                    .details(json!({"may_have_applied": true}))));
+                return Some(Err(ToolError::new(
+                    Code::Timeout,
+                    "the editor is still scanning or importing",
+                )
+                .hint("it goes on by itself; `health_check` says when it is done")
+                .details(json!({"may_have_applied": true}))));
             }
             if is_scanning() {
                 quiet_since = None;

@@ -20,9 +20,16 @@ impl Tool for SaveAllScenes {
 
     fn examples() -> Vec<Example> {
         vec![
-            Example::answer("Saves what was changed.", "", json!({"saved_count": "*", "not_saved": "*"}))
-                .after("set_node_property", json!({"node_path": ".", "property": "visible", "value": false}))
-                .args(json!({})),
+            Example::answer(
+                "Saves what was changed.",
+                "",
+                json!({"saved_count": "*", "not_saved": "*"}),
+            )
+            .after(
+                "set_node_property",
+                json!({"node_path": ".", "property": "visible", "value": false}),
+            )
+            .args(json!({})),
         ]
     }
 }
@@ -41,9 +48,9 @@ impl EditTool for SaveAllScenes {
             return Err(ToolError::new(Code::StateChanged, message)
                 .hint("save or reload that script first; `save_scene` can overwrite it"));
         }
-        let roots = EditorInterface::singleton().get_open_scene_roots();
+        let roots = scene_tabs::roots();
         let (mut saved, mut not_saved, mut targets) = (Vec::new(), Vec::new(), Vec::new());
-        for (open, root) in scene_tabs::open_scenes().into_iter().zip(roots.iter_shared()) {
+        for (open, root) in scene_tabs::open_scenes().into_iter().zip(roots) {
             if open.path.is_empty() {
                 not_saved.push(json!({"root_name": open.root, "why": "it has no file; use `save_scene` with scene_path"}));
             } else if open.dirty && scene_files::changed_outside(&open.path) {

@@ -32,7 +32,8 @@ impl Tool for SaveScene {
 [gd_scene format=3]
 [node name="Taken" type="Node2D"]"#;
         vec![
-            Example::answer("Saves the scene.", before, json!({"dirty": false, "bytes": "*"})).args(json!({})),
+            Example::answer("Saves the scene.", before, json!({"dirty": false, "bytes": "*"}))
+                .args(json!({})),
             Example::refusal("Refuses to replace another file.", before, Code::AlreadyExists)
                 .args(json!({"scene_path": "res://taken.tscn"})),
         ]
@@ -57,8 +58,10 @@ impl EditTool for SaveScene {
             scene_files::check_new(&path, "scene_path")?;
             let folder = files::absolute(&path);
             if !folder.parent().is_some_and(std::path::Path::is_dir) {
-                return Err(ToolError::not_found(format!("the folder of \"{path}\" does not exist"))
-                    .required("scene_path"));
+                return Err(ToolError::not_found(format!(
+                    "the folder of \"{path}\" does not exist"
+                ))
+                .required("scene_path"));
             }
         }
         let scripts = scene_files::unsaved_scripts();
@@ -89,7 +92,9 @@ fn check_outside(path: &str, scripts: &scene_files::UnsavedScripts) -> Result<()
             .required("overwrite_external"))
     };
     if scene_files::changed_outside(path) {
-        return changed(format!("\"{path}\" was changed outside the editor since it was opened or saved"));
+        return changed(format!(
+            "\"{path}\" was changed outside the editor since it was opened or saved"
+        ));
     }
     match scripts.outdated.first() {
         Some(script) => changed(format!(
@@ -104,7 +109,9 @@ fn save(path: String, own: &str) -> Result<Acted, ToolError> {
     if path == *own {
         let result = interface.save_scene();
         if result != Error::OK {
-            return Err(ToolError::internal(format!("the editor did not save \"{path}\": {result:?}")));
+            return Err(ToolError::internal(format!(
+                "the editor did not save \"{path}\": {result:?}"
+            )));
         }
     } else {
         interface.save_scene_as(&path);

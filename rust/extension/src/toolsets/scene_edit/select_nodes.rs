@@ -50,8 +50,12 @@ impl EditTool for SelectNodes {
             return Err(ToolError::internal("the editor has no selection"));
         };
         let paths = |list: &[Gd<Node>]| list.iter().map(|it| scene.path_of(it)).collect::<Vec<_>>();
-        let previous: Vec<Gd<Node>> =
-            selection.clone().get_selected_nodes().iter_shared().filter(|it| scene.contains(it)).collect();
+        let previous: Vec<Gd<Node>> = selection
+            .clone()
+            .get_selected_nodes()
+            .iter_shared()
+            .filter(|it| scene.contains(it))
+            .collect();
         let (selected, previous) = (paths(&nodes), paths(&previous));
         let note = json!({"select": selected, "instead_of": previous});
         let action = Box::new(move |editor: &Editor| {

@@ -39,7 +39,8 @@ impl Tool for SetEditableChildren {
 [node name="Sub" parent="." instance=ExtResource("1")]
 [editable path="Sub"]"#;
         vec![
-            Example::edit("Makes an instance editable.", before, after).args(json!({"node_path": "Sub"})),
+            Example::edit("Makes an instance editable.", before, after)
+                .args(json!({"node_path": "Sub"})),
             Example::refusal("Refuses a node that is no instance.", before, Code::ValidationError)
                 .args(json!({"node_path": "."})),
         ]
@@ -54,8 +55,11 @@ impl EditTool for SetEditableChildren {
         let node = scene.node(&self.node_path)?;
         let path = scene.path_of(&node);
         if node == *scene.root() || node.get_scene_file_path().is_empty() {
-            return Err(ToolError::invalid("node_path", format!("\"{path}\" is not the root of an instanced scene"))
-                .hint("nodes of this scene itself are always editable"));
+            return Err(ToolError::invalid(
+                "node_path",
+                format!("\"{path}\" is not the root of an instanced scene"),
+            )
+            .hint("nodes of this scene itself are always editable"));
         }
         let root = scene.root().clone();
         let was = root.is_editable_instance(&node);
@@ -101,7 +105,8 @@ fn overrides(scene: &Scene, instance: &godot::obj::Gd<godot::classes::Node>) -> 
         let properties: Vec<String> = (0..state.get_node_property_count(index))
             .map(|it| state.get_node_property_name(index, it).to_string())
             .collect();
-        let added = !state.get_node_type(index).is_empty() || state.get_node_instance(index).is_some();
+        let added =
+            !state.get_node_type(index).is_empty() || state.get_node_instance(index).is_some();
         match (added, properties.is_empty()) {
             (true, _) => lost.push(format!("{path} (added node)")),
             (false, false) => lost.push(format!("{path}: {}", properties.join(", "))),

@@ -40,8 +40,12 @@ position = Vector2(1, 2)"#;
             Example::edit("Moves a node.", before, after).args(json!({
                 "node_path": "Player", "property": "position", "value": {"x": 1, "y": 2}
             })),
-            Example::answer("Tells when the engine limits a value.", bar, json!({"applied_value": 100, "clamped": true}))
-                .args(json!({"node_path": "Bar", "property": "value", "value": 150})),
+            Example::answer(
+                "Tells when the engine limits a value.",
+                bar,
+                json!({"applied_value": 100, "clamped": true}),
+            )
+            .args(json!({"node_path": "Bar", "property": "value", "value": 150})),
             Example::refusal("Refuses a value of another type.", before, Code::ValidationError)
                 .args(json!({"node_path": "Player", "property": "position", "value": "banana"})),
             Example::refusal("Refuses an unknown node.", before, Code::ResourceNotFound)
@@ -65,7 +69,8 @@ impl EditTool for SetNodeProperty {
         let value = values::decode(&self.value.0, &slot, &old, &context);
         let value = value.map_err(|it| it.required("value"))?;
 
-        let mut edit = Edit::in_scene(&scene, format!("Set {} of {}", self.property, node.get_name()));
+        let mut edit =
+            Edit::in_scene(&scene, format!("Set {} of {}", self.property, node.get_name()));
         edit.fact("old_value", values::encode(&old, Some(&slot), &context));
         edit.fact("value", values::encode(&value, Some(&slot), &context));
         edit.verdict(match target.verdict {
@@ -110,16 +115,19 @@ impl<'a> Target<'a> {
         if let Some((holder, inner)) = property.split_once(':') {
             return Self::in_resource(scene, object, holder, inner, verdict);
         }
-        let refusal = |message: &str, hint: &str| Err(ToolError::invalid("property", message).hint(hint));
+        let refusal =
+            |message: &str, hint: &str| Err(ToolError::invalid("property", message).hint(hint));
         match property {
             "name" => refusal("the name is not set as a property", "use `rename_node`"),
-            "owner" | "multiplayer" | "scene_file_path" => {
-                refusal(&format!("\"{property}\" is the engine's own"), "the editor keeps it right by itself")
-            }
+            "owner" | "multiplayer" | "scene_file_path" => refusal(
+                &format!("\"{property}\" is the engine's own"),
+                "the editor keeps it right by itself",
+            ),
             // The player would start at once and change what it animates, past any undo.
-            "current_animation" if node.is_class("AnimationPlayer") => {
-                refusal("\"current_animation\" plays in the editor", "set \"autoplay\" to start with an animation")
-            }
+            "current_animation" if node.is_class("AnimationPlayer") => refusal(
+                "\"current_animation\" plays in the editor",
+                "set \"autoplay\" to start with an animation",
+            ),
             _ => Ok(Self { object, property, verdict }),
         }
     }
@@ -133,13 +141,22 @@ impl<'a> Target<'a> {
     ) -> Result<Self, ToolError> {
         properties::readable(&node, holder)?;
         let Ok(resource) = node.get(holder).try_to::<Gd<Resource>>() else {
-            let message = format!("\"{holder}\" holds {}, not a resource", values::summary(&node.get(holder)));
+            let message = format!(
+                "\"{holder}\" holds {}, not a resource",
+                values::summary(&node.get(holder))
+            );
             return Err(ToolError::invalid("property", message)
                 .hint(format!("set \"{holder}\" as a whole")));
         };
         if inner.contains(':') {
-            return Err(ToolError::invalid("property", "only one level of resources can be reached")
-                .hint(format!("set \"{holder}:{}\" as a whole", inner.split(':').next().unwrap_or_default())));
+            return Err(ToolError::invalid(
+                "property",
+                "only one level of resources can be reached",
+            )
+            .hint(format!(
+                "set \"{holder}:{}\" as a whole",
+                inner.split(':').next().unwrap_or_default()
+            )));
         }
         let verdict = match references::in_scene_file(scene, &resource) {
             true => verdict,
@@ -155,6 +172,11 @@ fn check_script(object: &Gd<Object>, value: &Variant) -> Result<(), ToolError> {
     if base.is_empty() || object.is_class(&base.to_string()) {
         return Ok(());
     }
-    let message = format!("\"{}\" extends {base}, but the node is a {}", script.get_path(), object.get_class());
-    Err(ToolError::invalid("value", message).hint("attach it to a node of that class, or change what it extends"))
+    let message = format!(
+        "\"{}\" extends {base}, but the node is a {}",
+        script.get_path(),
+        object.get_class()
+    );
+    Err(ToolError::invalid("value", message)
+        .hint("attach it to a node of that class, or change what it extends"))
 }

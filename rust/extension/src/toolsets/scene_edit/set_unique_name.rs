@@ -51,7 +51,11 @@ impl EditTool for SetUniqueName {
         let node = scene.node(&self.node_path)?;
         branch::may_be_unique(&scene, &node, self.unique, "node_path")?;
         let name = node.get_name().to_string();
-        let title = if self.unique { format!("Make %{name} unique") } else { format!("Make {name} not unique") };
+        let title = if self.unique {
+            format!("Make %{name} unique")
+        } else {
+            format!("Make {name} not unique")
+        };
         let mut edit = Edit::in_scene(&scene, title);
         edit.verdict(persistence::of_node(&scene, &node));
         edit.fact("unique_path", if self.unique { json!(format!("%{name}")) } else { Value::Null });
