@@ -337,7 +337,7 @@ mod tests {
     fn schema_is_plain() {
         let (description, schema) = of::<Args>();
         assert_eq!(description, "Renames a thing. In two lines.");
-        expect_test::expect![[r#"{"type":"object","properties":{"node_path":{"description":"Which one.","type":"string"},"max_depth":{"description":"How deep.","type":"integer"},"properties":{"type":"object","additionalProperties":true},"value":{"type":["string","number","boolean","object","array","null"],"items":{}}},"required":["node_path","value"]}"#]]
+        expect_test::expect![[r#"{"type":"object","properties":{"node_path":{"type":"string","description":"Which one."},"max_depth":{"type":"integer","description":"How deep."},"properties":{"type":"object","additionalProperties":true},"value":{"type":["string","number","boolean","object","array","null"],"items":{}}},"required":["node_path","value"]}"#]]
         .assert_eq(&serde_json::to_string(&schema).expect("serializes"));
     }
 

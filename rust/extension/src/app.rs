@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use godot::classes::{EditorPlugin, RefCounted};
-use godot::obj::{Gd, InstanceId};
+use godot::classes::RefCounted;
+use godot::obj::Gd;
 use godot_mcp_core::feed::Feed;
 use godot_mcp_core::gate::Gate;
 use godot_mcp_core::heartbeat::Heartbeat;
@@ -51,8 +51,6 @@ pub(crate) struct App {
     pub(crate) pump: Pump,
     pub(crate) snapshots: RefCell<Snapshots>,
     pub(crate) undo_tokens: RefCell<UndoTokens>,
-    pub(crate) host_node: InstanceId,
-    pub(crate) plugin: Option<Gd<EditorPlugin>>,
     /// `log.gd`, which collects from all threads.
     pub(crate) logger: Gd<RefCounted>,
     server: RefCell<Option<Server>>,
@@ -87,8 +85,6 @@ impl App {
     pub(crate) fn new(
         shared: Arc<Shared>,
         tools: HashMap<&'static str, crate::tool::Runner>,
-        host_node: InstanceId,
-        plugin: Option<Gd<EditorPlugin>>,
         logger: Gd<RefCounted>,
     ) -> Self {
         Self {
@@ -97,8 +93,6 @@ impl App {
             pump: Pump::default(),
             snapshots: RefCell::default(),
             undo_tokens: RefCell::default(),
-            host_node,
-            plugin,
             logger,
             server: RefCell::new(None),
             discovery_file: Cell::new(None),

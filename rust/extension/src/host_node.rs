@@ -24,6 +24,7 @@ use crate::app::{self, App, Glance, Shared};
 use crate::dispatch::EditorHost;
 use crate::editor::{log_feed, quirks, scene_files};
 use crate::main_thread::{self, Queue};
+use crate::server_log;
 use crate::toolsets;
 
 /// First port that is tried; the next nine follow when it is taken.
@@ -63,7 +64,7 @@ impl GodotMcp {
             return;
         }
         this.set_process(true);
-        if let Err(message) = start(&this, plugin, logger) {
+        if let Err(message) = start(&plugin, logger) {
             godot_error!("Godot MCP did not start: {message}.");
         }
     }
@@ -87,12 +88,9 @@ fn wants_server() -> bool {
         && !args.any(|arg| BATCH_MODES.iter().any(|it| arg.starts_with(it)))
 }
 
-fn start(
-    node: &Gd<GodotMcp>,
-    plugin: Gd<EditorPlugin>,
-    logger: Gd<RefCounted>,
-) -> Result<(), String> {
+fn start(plugin: &Gd<EditorPlugin>, logger: Gd<RefCounted>) -> Result<(), String> {
     quirks::name_classes();
+    server_log::install();
     let settings = ProjectSettings::singleton();
     let folder = |path: &str| PathBuf::from(settings.globalize_path(path).to_string());
     let (project, user) = (folder("res://"), folder("user://"));
@@ -164,8 +162,8 @@ fn start(
     let url = server.url().to_owned();
     let announcer = server.announcer();
     shared.gate.on_change(move || announcer.tools_changed());
-    scene_files::watch(&plugin);
-    let app = App::new(shared, toolsets::runners(), node.instance_id(), Some(plugin), logger);
+    scene_files::watch(plugin);
+    let app = App::new(shared, toolsets::runners(), logger);
     app.set_server(server, discovery);
     app::install(app);
     godot_print!("Godot MCP serves {project_name} at {url}");
@@ -208,6 +206,7 @@ fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 
 /// Takes over what the engine logged since the last frame.
 pub(crate) fn drain_log(app: &App) {
+    server_log::drain(&app.shared.feed);
     let mut logger = app.logger.clone();
     if logger.is_instance_valid() {
         log_feed::drain(&mut logger, &app.shared.feed);

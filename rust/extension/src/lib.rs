@@ -10,6 +10,7 @@ mod editor;
 mod host_node;
 mod main_thread;
 mod resources;
+mod server_log;
 mod tool;
 mod tool_prelude;
 mod toolsets;

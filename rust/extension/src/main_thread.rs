@@ -432,3 +432,98 @@ fn find_progress_dialog() -> Option<InstanceId> {
 pub(crate) fn is_scanning() -> bool {
     EditorInterface::singleton().get_resource_filesystem().is_some_and(|it| it.is_scanning())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use godot_mcp_core::gate::{Gate, GateSettings};
+    use godot_mcp_core::paths::Roots;
+    use godot_mcp_core::registry::Registry;
+    use serde_json::{Map, json};
+
+    use super::*;
+
+    fn gate() -> Gate {
+        let settings = GateSettings {
+            read_only: false,
+            default_toolsets: Some("all".to_owned()),
+            godot: (4, 6, 0),
+            roots: Roots::new(Path::new("."), Path::new(".")),
+        };
+        Gate::new(settings, Registry::new(crate::toolsets::builtin_specs()))
+    }
+
+    fn job(gate: &Gate, name: &str, deadline: Instant) -> (Job, oneshot::Receiver<Answer>) {
+        let args = match name {
+            "delete_node" => json!({"node_path": "A"}),
+            _ => json!({}),
+        };
+        let args = args.as_object().cloned().unwrap_or_else(Map::new);
+        let (reply, answer) = oneshot::channel();
+        let call = gate.admit(name, args).expect("valid");
+        (Job { call, cancel: CancelFlag::default(), deadline, progress: None, reply }, answer)
+    }
+
+    fn later() -> Instant {
+        Instant::now() + Duration::from_secs(60)
+    }
+
+    /// S3.5: a panic becomes an answer with the tool's name, and the next job runs.
+    #[test]
+    fn panics_become_answers() {
+        let pump = Pump::default();
+        let error = pump.guarded::<()>("boom", || panic!("no {}", "luck")).expect_err("panicked");
+        assert_eq!(error.code, Code::Internal);
+        assert!(error.message.contains("boom") && error.message.contains("no luck"), "{error}");
+        assert!(!pump.running.get());
+        assert_eq!(pump.guarded("next", || Ok(1)).expect("runs"), 1);
+    }
+
+    #[test]
+    fn reads_pass_edits_and_edits_keep_their_order() {
+        let (gate, queue) = (gate(), Queue::default());
+        for name in ["delete_node", "save_scene", "get_active_scene"] {
+            queue.submit(job(&gate, name, later()).0);
+        }
+        let name = |it: Option<Job>| it.map(|it| it.call.spec().name.clone()).unwrap_or_default();
+        assert_eq!(name(queue.next(false, true)), "get_active_scene");
+        assert_eq!(name(queue.next(false, false)), "", "edits wait");
+        assert_eq!(name(queue.next(false, true)), "delete_node");
+        assert_eq!(name(queue.next(false, true)), "", "a save needs the safe lane");
+        assert_eq!(name(queue.next(true, true)), "save_scene");
+    }
+
+    /// The queue is bounded: one more is answered `BUSY`, which says to try again.
+    #[test]
+    fn a_full_queue_is_busy() {
+        let (gate, queue) = (gate(), Queue::default());
+        for _ in 0..CAPACITY {
+            queue.submit(job(&gate, "get_active_scene", later()).0);
+        }
+        let (job, mut answer) = job(&gate, "get_active_scene", later());
+        queue.submit(job);
+        let error = answer.try_recv().expect("answered at once").expect_err("refused");
+        assert!(error.code == Code::Busy && error.code.retryable(), "{error}");
+    }
+
+    /// S2.3 and S2.5: what is overdue or abandoned is answered and never runs.
+    #[test]
+    fn overdue_and_cancelled_jobs_do_not_run() {
+        let (gate, queue) = (gate(), Queue::default());
+        let (late, mut late_answer) = job(&gate, "delete_node", Instant::now());
+        let (left, mut left_answer) = job(&gate, "delete_node", later());
+        left.cancel.cancel();
+        queue.submit(late);
+        queue.submit(left);
+        queue.sweep();
+        let error = |it: &mut oneshot::Receiver<Answer>| {
+            it.try_recv().expect("answered").expect_err("did not run")
+        };
+        let timeout = error(&mut late_answer);
+        assert_eq!(timeout.code, Code::Timeout);
+        assert_eq!(timeout.details, Some(json!({"may_have_applied": false})));
+        assert_eq!(error(&mut left_answer).code, Code::Cancelled);
+        assert!(queue.next(true, true).is_none());
+    }
+}

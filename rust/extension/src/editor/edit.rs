@@ -227,8 +227,6 @@ pub(crate) type Settle = Box<dyn FnMut(&Editor) -> Option<Map<String, Value>>>;
 enum Scope {
     /// The history of the edited scene.
     Scene(Gd<Node>),
-    /// The history of the project, for edits of files with no scene open.
-    Global,
     /// The history of the project, even when a scene is open: for edits that open or close scenes,
     /// after which the history of the scene before is out of reach.
     Project,
@@ -254,12 +252,6 @@ impl Edit {
     /// An edit in the history of a scene. The title is what the human reads behind `Undo: MCP: `.
     pub(crate) fn in_scene(scene: &Scene, title: impl Into<String>) -> Self {
         Self::new(title, Scope::Scene(scene.root().clone()))
-    }
-
-    /// An edit of project files: in the edited scene's history when there is one, so that the
-    /// human's next Ctrl+Z takes it back, else in the global one.
-    pub(crate) fn of_files(title: impl Into<String>) -> Self {
-        Self::new(title, Scope::Global)
     }
 
     /// An edit of project files that opens or closes scenes, in the project's own history.
@@ -536,10 +528,6 @@ impl Edit {
     fn record(&self, editor: &Editor, keeper: &Gd<FileKeeper>) -> Option<String> {
         let context: Gd<Object> = match &self.scope {
             Scope::Scene(root) => root.clone().upcast(),
-            Scope::Global => match EditorInterface::singleton().get_edited_scene_root() {
-                Some(root) => root.upcast(),
-                None => keeper.clone().upcast(),
-            },
             Scope::Project => keeper.clone().upcast(),
             Scope::EditorState(_) => return None,
         };
@@ -616,7 +604,7 @@ pub(crate) fn commit(
 }
 
 fn act(mut edit: Edit, editor: &Editor, spec: &ToolSpec) -> Result<Outcome, ToolError> {
-    let Scope::EditorState(action) = std::mem::replace(&mut edit.scope, Scope::Global) else {
+    let Scope::EditorState(action) = std::mem::replace(&mut edit.scope, Scope::Project) else {
         return Err(ToolError::internal("an editor-state edit without an action"));
     };
     edit.scope = Scope::EditorState(Box::new(|_| Ok(Acted::Done(Map::new()))));

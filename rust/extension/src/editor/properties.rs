@@ -139,7 +139,7 @@ pub(crate) fn script_values(object: &Gd<Object>) -> Vec<(String, Variant)> {
 fn of_script(object: &Gd<Object>) -> Vec<Slot> {
     let mut next = object.get_script();
     let mut slots = Vec::new();
-    while let Some(mut script) = next {
+    while let Some(script) = next {
         let list = script.get_script_property_list();
         slots.extend(list.iter_shared().map(|it| Slot::from_dict(&it)));
         next = script.get_base_script();

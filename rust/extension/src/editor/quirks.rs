@@ -12,7 +12,7 @@ use godot_mcp_core::feed::Entry;
 ///
 /// 4.6: a headless `EditorInterface.save_scene()` logs one error about a null texture, since the
 /// scene's thumbnail cannot be drawn.
-pub const HARMLESS: &[(&str, &str)] =
+pub(crate) const HARMLESS: &[(&str, &str)] =
     &[("texture_2d_get", "servers/rendering/dummy/storage/texture_storage.h")];
 
 pub(crate) fn is_harmless(entry: &Entry) -> bool {

@@ -65,7 +65,7 @@ impl EditTool for DuplicateNode {
             | DuplicateFlags::SCRIPTS
             | DuplicateFlags::USE_INSTANTIATION
             | quirks::duplicate_from_editor();
-        let copy = node.duplicate_ex().flags(flags).done();
+        let copy = node.duplicate_node_ex().flags(flags).done_or_null();
         let mut copy = copy.ok_or_else(|| {
             let message = format!("the engine could not copy \"{}\"", scene.path_of(&node));
             ToolError::new(Code::Unsupported, message)
