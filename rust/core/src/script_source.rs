@@ -1,5 +1,7 @@
 //! Preparing the source of a GDScript for a check beside the loaded script.
 
+use crate::paths::Roots;
+
 /// A source that declares another class name, of the same length, so that every error keeps its
 /// line and column.
 #[derive(Debug, PartialEq)]
@@ -23,6 +25,45 @@ pub fn stand_in(source: &str) -> StandIn {
     let Some(name) = candidates.into_iter().find(is_free) else { return unchanged() };
     let source = format!("{}{name}{}", &source[..range.start], &source[range.end..]);
     StandIn { source, name: Some(name) }
+}
+
+/// Makes the relative paths of `preload` and `extends` absolute: a script that is checked without a
+/// path of its own would look for them nowhere. `folder` is the script's, `res://` with no slash at
+/// the end of a longer one. Lines keep their numbers.
+pub fn with_absolute_paths(source: &str, folder: &str) -> String {
+    let mut out = String::with_capacity(source.len());
+    let mut rest = source;
+    while let Some((start, end)) = next_path(rest) {
+        let path = &rest[start..end];
+        out.push_str(&rest[..start]);
+        let joined = format!("{}/{path}", folder.trim_end_matches('/'));
+        let relative = !path.contains("://") && !path.starts_with('/') && !path.is_empty();
+        match Roots::tidy_res(&joined) {
+            Ok(absolute) if relative => out.push_str(&absolute),
+            _ => out.push_str(path),
+        }
+        rest = &rest[end..];
+    }
+    out + rest
+}
+
+/// Where the next quoted path behind one of the two words lies.
+fn next_path(text: &str) -> Option<(usize, usize)> {
+    let mut from = 0;
+    loop {
+        let found = ["preload(", "extends "]
+            .iter()
+            .filter_map(|it| text[from..].find(it).map(|at| from + at + it.len()));
+        let behind = found.min()?;
+        let quote_at =
+            behind + (text[behind..].len() - text[behind..].trim_start_matches([' ', '\t']).len());
+        if let Some(quote @ ('"' | '\'')) = text[quote_at..].chars().next()
+            && let Some(length) = text[quote_at + 1..].find([quote, '\n'])
+        {
+            return Some((quote_at + 1, quote_at + 1 + length));
+        }
+        from = behind;
+    }
 }
 
 /// Where the name of the class is declared: at the start of a line, after annotations at most.
@@ -50,6 +91,15 @@ fn class_name(source: &str) -> Option<std::ops::Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn relative_paths_become_absolute() {
+        let source = "extends \"base.gd\"\nconst A := preload(\"../a.gd\")\nvar b = preload('res://b.gd')\nextends Node\n";
+        let wanted = "extends \"res://x/y/base.gd\"\nconst A := preload(\"res://x/a.gd\")\nvar b = preload('res://b.gd')\nextends Node\n";
+        assert_eq!(with_absolute_paths(source, "res://x/y"), wanted);
+        assert_eq!(with_absolute_paths("preload(\"a.gd\")", "res://"), "preload(\"res://a.gd\")");
+        assert_eq!(with_absolute_paths("preload(x)", "res://"), "preload(x)");
+    }
 
     fn check(before: &str, after: &str) {
         let stand_in = stand_in(before);

@@ -18,7 +18,11 @@ pub(crate) fn check(editor: &Editor, path: &str, source: &str) -> Vec<Finding> {
     let Ok(mut script) = ClassDb::singleton().instantiate("GDScript").try_to::<Gd<Script>>() else {
         return Vec::new();
     };
-    let stand_in = script_source::stand_in(source);
+    let folder = match path.rsplit_once('/') {
+        Some(("res:/", _)) | None => "res://",
+        Some((folder, _)) => folder,
+    };
+    let stand_in = script_source::stand_in(&script_source::with_absolute_paths(source, folder));
     script.set_source_code(&stand_in.source);
     script.reload();
 
