@@ -85,20 +85,31 @@ fn tabs_with_scene(tabs: &Gd<TabBar>, wanted: usize) -> Vec<i32> {
 
 /// Makes a scene's tab the current one. False when it has no tab.
 pub(crate) fn switch_to(root: &Gd<Node>) -> bool {
-    let editor = EditorInterface::singleton();
-    if editor.get_edited_scene_root().as_ref() == Some(root) {
+    // Switching and saving may load scenes anew, which frees their roots.
+    if !root.is_instance_valid() {
+        return false;
+    }
+    let id = root.instance_id();
+    let is_front = || {
+        let front = EditorInterface::singleton().get_edited_scene_root();
+        front.is_some_and(|it| it.instance_id() == id)
+    };
+    if is_front() {
         return true;
     }
     let roots = roots();
-    let Some(index) = roots.iter().position(|it| it == root) else { return false };
+    let Some(index) = roots.iter().position(|it| it.instance_id() == id) else { return false };
     let Some((_, mut tabs)) = scene_tabs() else { return false };
     let Some(&tab) = tabs_with_scene(&tabs, roots.len()).get(index) else { return false };
     tabs.set_current_tab(tab);
-    EditorInterface::singleton().get_edited_scene_root().as_ref() == Some(root)
+    is_front()
 }
 
 /// Closes a scene's tab and drops its unsaved changes. The tab in front stays in front.
 pub(crate) fn close(root: &Gd<Node>) -> bool {
+    if !root.is_instance_valid() {
+        return false;
+    }
     let id = root.instance_id();
     let mut editor = EditorInterface::singleton();
     let front = editor.get_edited_scene_root().filter(|it| it != root);
@@ -132,6 +143,9 @@ pub(crate) fn open_root(path: &str) -> Result<Gd<Node>, ToolError> {
 
 /// Whether a scene has unsaved changes.
 pub(crate) fn is_dirty(root: &Gd<Node>) -> bool {
+    if !root.is_instance_valid() {
+        return false;
+    }
     let roots = roots();
     let index = roots.iter().position(|it| it == root);
     index.and_then(|it| open_scenes().get(it).map(|it| it.dirty)).unwrap_or(false)
@@ -146,6 +160,9 @@ pub(crate) fn note_history(root: &Gd<Node>) {
 }
 
 fn history_of(manager: &Gd<EditorUndoRedoManager>, root: &Gd<Node>) -> i32 {
+    if !root.is_instance_valid() {
+        return 0;
+    }
     if EditorInterface::singleton().get_edited_scene_root().as_ref() == Some(root) {
         return manager.get_object_history_id(root);
     }
