@@ -1,4 +1,4 @@
-//! 20,000 random calls over all tools, valid and invalid: no crash, no engine error, and undoing
+//! Thousands of random calls over all tools, valid and invalid: no crash, no engine error, and undoing
 //! everything gives the original bytes. `SEED=n` repeats a run, `CALLS=n` makes it shorter.
 
 use godot_mcp_core::registry::Registry;
@@ -8,7 +8,8 @@ use godot_mcp_tests::wire::Wire;
 use serde_json::{Map, Value, json};
 
 const SCENE: &str = "res://probes/main.tscn";
-const CALLS: usize = 20_000;
+/// What a run of all tests makes; `CALLS=20000` is the long one.
+const CALLS: usize = 6_000;
 /// They start processes or ask the network: tested by themselves.
 const LEFT_OUT: &[&str] =
     &["godot_debug_workflow", "check_for_updates", "disable_toolset", "discover_tools"];
