@@ -36,7 +36,9 @@ pub fn with_absolute_paths(source: &str, folder: &str) -> String {
     while let Some((start, end)) = next_path(rest) {
         let path = &rest[start..end];
         out.push_str(&rest[..start]);
-        let joined = format!("{}/{path}", folder.trim_end_matches('/'));
+        // `res://` ends with slashes of its own.
+        let slash = if folder.ends_with('/') { "" } else { "/" };
+        let joined = format!("{folder}{slash}{path}");
         let relative = !path.contains("://") && !path.starts_with('/') && !path.is_empty();
         match Roots::tidy_res(&joined) {
             Ok(absolute) if relative => out.push_str(&absolute),
