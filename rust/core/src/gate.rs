@@ -132,10 +132,10 @@ impl Gate {
 
         let mut args = tool.checker.check(args)?;
         let access = if spec.class == SafetyClass::ReadOnly { Access::Read } else { Access::Write };
-        let schema = Value::Object(spec.input_schema.clone());
+        let properties = &spec.input_schema["properties"];
         for (name, value) in &args {
             let mut pointer = format!("/{name}");
-            let schema = &schema["properties"][name];
+            let schema = &properties[name];
             schema::each_formatted(schema, value, &mut pointer, &mut |pointer, format, text| {
                 let parameter = pointer.split('/').nth(1).unwrap_or_default().to_owned();
                 self.settings
