@@ -18,8 +18,6 @@ const START_TIMEOUT: Duration = Duration::from_secs(120);
 const HARMLESS: &[&str] = &[
     // A headless save cannot draw the thumbnail.
     "Parameter \"t\" is null.",
-    // A tab that is switched to and closed in one frame: the editor would restore its state later.
-    "_set_main_scene_state': Cannot convert argument 2 from Object to Object.",
     "texture_2d_get (servers/rendering/dummy/storage/texture_storage.h",
 ];
 
