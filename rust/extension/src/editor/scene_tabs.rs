@@ -121,23 +121,29 @@ pub(crate) fn just_switched() -> bool {
 /// A tab on its way out, with its unsaved changes. The tab in front stays in front.
 pub(crate) struct Closing {
     root: InstanceId,
+    /// Coming to the front may make the scene anew, with another root.
+    path: String,
     front: Option<Gd<Node>>,
 }
 
 impl Closing {
     pub(crate) fn new(root: &Gd<Node>) -> Self {
         let front = EditorInterface::singleton().get_edited_scene_root();
-        Self { root: root.instance_id(), front: front.filter(|it| it != root) }
+        let path = root.get_scene_file_path().to_string();
+        Self { root: root.instance_id(), path, front: front.filter(|it| it != root) }
     }
 
     /// Asked once a frame. Whether the tab is gone, none while that takes another frame.
     pub(crate) fn poll(&mut self) -> Option<bool> {
-        let Ok(root) = Gd::<Node>::try_from_instance_id(self.root) else { return Some(true) };
-        if !switch_to(&root) {
-            return Some(false);
-        }
+        let root = Gd::<Node>::try_from_instance_id(self.root).ok().or_else(|| root_of(&self.path));
+        let Some(root) = root else { return Some(true) };
+        self.root = root.instance_id();
+        let in_front = switch_to(&root);
         if just_switched() {
             return None;
+        }
+        if !in_front {
+            return Some(false);
         }
         let closed = EditorInterface::singleton().close_scene() == Error::OK;
         if let Some(front) = self.front.take().filter(|it| it.is_instance_valid()) {
