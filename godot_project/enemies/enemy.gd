@@ -5,7 +5,7 @@ extends CharacterBody2D
 ##
 ## How an enemy moves is up to the script that extends this one.
 
-## How much higher than this the player has to be for a landing.
+## How much higher than this the player has to come from for a landing.
 const LANDING_HEIGHT := 4.0
 
 @export var points := 50
@@ -22,7 +22,7 @@ func _physics_process(delta: float) -> void:
 		return
 	_move(delta)
 	for body in _hitbox.get_overlapping_bodies():
-		if body is Player:
+		if body is Player and not Game.is_over:
 			_touch(body as Player)
 
 
@@ -31,8 +31,10 @@ func _physics_process(delta: float) -> void:
 
 
 func _touch(player: Player) -> void:
-	var lands := player.velocity.y > 0.0 and not player.is_on_floor()
-	if lands and player.global_position.y < global_position.y - LANDING_HEIGHT:
+	# By the way it came, since a fast fall may have ended on the ground already.
+	var motion := player.get_position_delta()
+	var came_from := player.global_position - motion
+	if motion.y > 0.0 and came_from.y < global_position.y - LANDING_HEIGHT:
 		player.bounce()
 		_be_beaten()
 	else:
