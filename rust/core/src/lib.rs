@@ -17,6 +17,7 @@ pub mod schema;
 pub mod script_source;
 pub mod spec;
 pub mod suggest;
+pub mod text_search;
 pub mod toolset;
 pub mod untrusted;
 pub mod updates;

@@ -138,7 +138,7 @@ pub(crate) fn run(app: &std::rc::Rc<App>, job: &Job) -> Result<Outcome, ToolErro
             let plan = plan(&editor, call.args.clone())?;
             let changes = plan.changes();
             match app.shared.gate.after_plan(call, &changes)? {
-                Decision::Preview => Ok(plan.preview(call.spec()).into()),
+                Decision::Preview => Ok(plan.preview(&editor, call.spec()).into()),
                 Decision::Commit => edit::commit(plan, &editor, call.spec()),
             }
         }

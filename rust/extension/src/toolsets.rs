@@ -3,6 +3,7 @@
 mod core;
 mod inspection;
 mod scene_edit;
+mod scripts;
 
 use std::collections::HashMap;
 
@@ -12,7 +13,7 @@ use crate::app::Shared;
 use crate::tool::{Runner, ToolDef};
 
 /// In the order in which clients see them.
-const TABLES: &[&[ToolDef]] = &[core::TOOLS, inspection::TOOLS, scene_edit::TOOLS];
+const TABLES: &[&[ToolDef]] = &[core::TOOLS, inspection::TOOLS, scene_edit::TOOLS, scripts::TOOLS];
 
 /// Tools that were renamed or removed, with what to call now. Asking for one answers with it.
 pub const REMOVED: &[(&str, &str)] = &[];
