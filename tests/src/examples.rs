@@ -420,9 +420,8 @@ fn stable(value: &Value) -> String {
 fn without_nonces(text: &str) -> String {
     let mut parts = text.split("nonce=\\\"");
     let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |text, part| {
-        text + part.trim_start_matches(|it: char| it.is_ascii_hexdigit())
-    })
+    parts
+        .fold(first, |text, part| text + part.trim_start_matches(|it: char| it.is_ascii_hexdigit()))
 }
 
 /// S3: every error has its fields, and a hint or suggestions that help.

@@ -72,7 +72,10 @@ impl Story {
 #[test]
 fn new_classes_are_known_at_once() {
     let mut story = Story::start();
-    let written = story.write("res://units/orc.gd", "class_name Orc\nextends Node2D\n\nfunc bite() -> int:\n\treturn 3\n");
+    let written = story.write(
+        "res://units/orc.gd",
+        "class_name Orc\nextends Node2D\n\nfunc bite() -> int:\n\treturn 3\n",
+    );
     assert_eq!(written["error_count"], 0, "{written}");
     let text = "extends Node\n\nfunc run(orc: Orc) -> int:\n\treturn orc.bite()\n\nfunc make() -> Orc:\n\treturn Orc.new()\n";
     let written = story.write("res://user.gd", text);
@@ -99,7 +102,8 @@ fn dependents_are_reloaded() {
     let mut story = Story::start();
     let base = "class_name Hero\nextends Node2D\n\nfunc hit() -> int:\n\treturn 1\n";
     story.write("res://hero.gd", base);
-    story.write("res://knight.gd", "extends Hero\n\nfunc hit_twice() -> int:\n\treturn hit() * 2\n");
+    story
+        .write("res://knight.gd", "extends Hero\n\nfunc hit_twice() -> int:\n\treturn hit() * 2\n");
     story.write("res://knave.gd", "extends \"knight.gd\"\n");
     story.write("res://uses.gd", "const Knight := preload(\"res://knight.gd\")\n\nfunc run() -> int:\n\treturn Knight.new().hit_twice()\n");
     story.write("res://other.gd", "extends Node\n# Hero\n");
@@ -136,10 +140,12 @@ fn nodes_follow_their_script() {
     story.client.ok("attach_script", json!({"node_path": ".", "script_path": "res://s.gd"}));
     story.client.ok("set_node_property", json!({"node_path": ".", "property": "hp", "value": 7}));
     story.client.ok("save_scene", json!({}));
-    let written = story.write("res://s.gd", "extends Node2D\n\n@export var hp := 3\n@export var mp := 4\n");
+    let written =
+        story.write("res://s.gd", "extends Node2D\n\n@export var hp := 3\n@export var mp := 4\n");
     assert_eq!(written["reloaded"], json!(["res://s.gd"]), "{written}");
     let property = |name: &str| {
-        story.client.ok("get_node_property", json!({"node_path": ".", "property": name}))["value"].clone()
+        story.client.ok("get_node_property", json!({"node_path": ".", "property": name}))["value"]
+            .clone()
     };
     assert_eq!((property("hp"), property("mp")), (json!(7), json!(4)));
     assert_eq!(story.client.ok("get_active_scene", json!({}))["dirty"], false);
@@ -184,7 +190,9 @@ fn unsaved_text_of_the_human_is_kept() {
     let written = story.client.ok("write_script", told);
     assert!(written["unsaved_text"].is_string(), "{written}");
     assert_eq!(story.tab(), ("extends Node2D\n".to_owned(), false));
-    story.editor.gd("EditorInterface.get_script_editor().get_current_editor().get_base_editor().undo()");
+    story
+        .editor
+        .gd("EditorInterface.get_script_editor().get_current_editor().get_base_editor().undo()");
     assert_eq!(story.tab(), ("# typed\nextends Node\n".to_owned(), true));
 
     // The undo of our write leaves what is typed by now.
@@ -197,26 +205,36 @@ fn unsaved_text_of_the_human_is_kept() {
 /// An open tab shows the new text, keeps its breakpoints, and a save of the scene leaves the file.
 #[test]
 fn open_tabs_follow() {
-    let story = Story::start();
+    let mut story = Story::start();
     story.client.ok("create_scene", json!({"root_type": "Node2D", "scene_path": "res://t.tscn"}));
     let text = "extends Node2D\n\nfunc a() -> void:\n\tprint(1)\n";
     story.write("res://t.gd", text);
     story.open_in_script_editor("res://t.gd", "");
     let field = "EditorInterface.get_script_editor().get_current_editor().get_base_editor()";
     story.editor.gd(&format!("{field}.set_line_as_breakpoint(3, true)"));
-    let written = story.write("res://t.gd", &text.replace("extends Node2D\n", "extends Node2D\nvar ä := 1\n"));
+    let written = story
+        .write("res://t.gd", &text.replace("extends Node2D\n", "extends Node2D\nvar ä := 1\n"));
     assert_eq!(written["reloaded"], json!(["res://t.gd"]));
     assert_eq!(story.tab(), (story.text("res://t.gd"), false));
-    assert_eq!(story.editor.gd(&format!("return Array({field}.get_breakpointed_lines())")), json!([4]));
-    story.client.ok("create_node", json!({"parent_path": ".", "node_type": "Node", "node_name": "A"}));
+    assert_eq!(
+        story.editor.gd(&format!("return Array({field}.get_breakpointed_lines())")),
+        json!([4])
+    );
+    story
+        .client
+        .ok("create_node", json!({"parent_path": ".", "node_type": "Node", "node_name": "A"}));
     story.client.ok("save_scene", json!({}));
     story.client.ok("save_all_scenes", json!({}));
     assert!(story.text("res://t.gd").contains("var ä"));
-    story.client.ok("patch_script", json!({"script_path": "res://t.gd", "find": "print(1)", "replace": "pass"}));
+    story.client.ok(
+        "patch_script",
+        json!({"script_path": "res://t.gd", "find": "print(1)", "replace": "pass"}),
+    );
     assert_eq!(story.tab(), (story.text("res://t.gd"), false));
     story.client.ok("godot_undo", json!({}));
     assert_eq!(story.tab(), (story.text("res://t.gd"), false));
-    story.quit();
+    // No clean end: 4.6.3 leaks two objects for each breakpoint that goes away.
+    story.only_logged(&[]);
 }
 
 /// Undo and redo take back our change, never somebody else's.
@@ -236,7 +254,10 @@ fn foreign_changes_stay() {
         "write_script",
         json!({"script_path": "res://f.gd", "content": "", "expected_sha256": written["sha256"]}),
     );
-    assert_eq!((&error["error"], &error["required"]), (&json!("STATE_CHANGED"), &json!("expected_sha256")));
+    assert_eq!(
+        (&error["error"], &error["required"]),
+        (&json!("STATE_CHANGED"), &json!("expected_sha256"))
+    );
 }
 
 /// A new file comes and goes with its `.uid` and its folder, to the byte.
@@ -269,7 +290,10 @@ fn files_keep_their_form() {
         json!({"script_path": "res://w.gd", "find": "\n\nvar a := 1", "replace": "\n\nvar a := 2\nvar b := 3"}),
     );
     assert_eq!(patched["error_count"], 0, "{patched}");
-    assert_eq!(story.text("res://w.gd"), "\u{feff}extends Node\r\n\r\nvar a := 2\r\nvar b := 3\r\n");
+    assert_eq!(
+        story.text("res://w.gd"),
+        "\u{feff}extends Node\r\n\r\nvar a := 2\r\nvar b := 3\r\n"
+    );
     story.client.ok("godot_undo", json!({}));
     assert_eq!(story.text("res://w.gd"), windows);
 
@@ -292,12 +316,21 @@ fn files_keep_their_form() {
 #[test]
 fn patches_show_near_matches() {
     let story = Story::start();
-    story.write("res://p.gd", "extends Node\n\nvar speed := 3\n\nfunc run() -> void:\n\tprint(speed)\n");
+    story.write(
+        "res://p.gd",
+        "extends Node\n\nvar speed := 3\n\nfunc run() -> void:\n\tprint(speed)\n",
+    );
     let refused = |find: &str| {
-        story.client.refused("patch_script", json!({"script_path": "res://p.gd", "find": find, "replace": "x"}))
+        story.client.refused(
+            "patch_script",
+            json!({"script_path": "res://p.gd", "find": find, "replace": "x"}),
+        )
     };
     let error = refused("var sped := 3");
-    assert!(error["details"]["nearest_lines"].as_str().is_some_and(|it| it.contains("3: var speed")), "{error}");
+    assert!(
+        error["details"]["nearest_lines"].as_str().is_some_and(|it| it.contains("3: var speed")),
+        "{error}"
+    );
     let error = refused("func run() -> void:\n    print(speed)");
     assert!(error["hint"].as_str().is_some_and(|it| it.contains("line 5")), "{error}");
     assert_eq!(refused("nothing of the kind")["error"], "RESOURCE_NOT_FOUND");
@@ -323,7 +356,198 @@ fn checks_are_fast() {
         })
         .collect();
     times.sort_by(f64::total_cmp);
-    println!("get_parse_errors of {} lines: p50 {:.1} ms, p95 {:.1} ms", text.lines().count(), times[15], times[28]);
+    println!(
+        "get_parse_errors of {} lines: p50 {:.1} ms, p95 {:.1} ms",
+        text.lines().count(),
+        times[15],
+        times[28]
+    );
     assert!(times[15] <= 15.0, "{times:?}");
     story.quit();
+}
+
+/// The text in an envelope.
+fn inner(value: &Value) -> String {
+    let text = value.as_str().unwrap_or_else(|| panic!("no text: {value}"));
+    godot_mcp_core::untrusted::unwrap(text).unwrap_or(text).to_owned()
+}
+
+/// Symbols, hover, definition, references and completion, with characters of several bytes, a path
+/// that has to be escaped, and a text that is not saved.
+#[test]
+fn the_language_server_answers() {
+    let story = Story::start();
+    let path = "res://räume mit 100%/lampe.gd";
+    story.write(path, "class_name Lamp\nextends Node\n\n## Makes light.\nfunc glow(by: int) -> int:\n\treturn by\n");
+    story.write(
+        "res://user.gd",
+        "extends Node\n\nvar lamp: Lamp\n\nfunc run() -> void:\n\tprint(\"ü😀\", lamp.glow(4))\n",
+    );
+    let ask = |tool: &str, args: Value| {
+        let start = Instant::now();
+        let answer = story.client.ok(tool, args);
+        println!("{tool}: {:.0} ms", start.elapsed().as_secs_f64() * 1000.0);
+        answer
+    };
+
+    let outline = ask("script_symbols", json!({"script_path": path}));
+    assert!(
+        inner(&outline["outline"]).contains("  5-6: func glow(by: int) -> int  ## Makes light."),
+        "{outline}"
+    );
+    let outline =
+        ask("script_symbols", json!({"script_path": path, "text": "var ä := 1\nvar b := 2\n"}));
+    assert!(inner(&outline["outline"]).contains("2: var b"), "{outline}");
+
+    // `glow` behind an emoji: columns are characters.
+    let at = json!({"script_path": "res://user.gd", "line": 6, "column": 20});
+    let hover = ask("script_hover", at.clone());
+    assert!(inner(&hover["hover"]).contains("Makes light."), "{hover}");
+    let hover =
+        ask("script_hover", json!({"script_path": "res://user.gd", "line": 6, "column": 25}));
+    assert_eq!(hover["hover"], Value::Null, "{hover}");
+    let definition = ask("script_definition", at.clone());
+    let found = &definition["definition"];
+    assert_eq!(
+        (&found["script_path"], &found["line"], &found["column"]),
+        (&json!(path), &json!(5), &json!(6))
+    );
+
+    let references = ask("script_references", at);
+    let lines = inner(&references["references"]);
+    assert!(lines.contains("res://user.gd:6:20: print("), "{lines}");
+    assert!(lines.contains(&format!("{path}:5:6: func glow")), "{lines}");
+    // The place moves with a text that is not saved, and comes back with the next call.
+    let text = "extends Node\n\n\n\nvar lamp: Lamp\nfunc run() -> void:\n\t\n\tlamp.glow(1)\n";
+    let moved = ask(
+        "script_references",
+        json!({"script_path": "res://user.gd", "text": text, "line": 8, "column": 8}),
+    );
+    assert!(inner(&moved["references"]).contains("res://user.gd:8:7: lamp.glow(1)"), "{moved}");
+    let again = ask("script_references", json!({"script_path": path, "line": 5, "column": 6}));
+    assert!(inner(&again["references"]).contains("res://user.gd:6:20: "), "{again}");
+
+    let text = "extends Node\nvar lamp: Lamp\nfunc run() -> void:\n\tlamp.gl\n";
+    let completion = ask(
+        "script_completion",
+        json!({"script_path": "res://user.gd", "text": text, "line": 4, "column": 9}),
+    );
+    assert!(
+        inner(&completion["completions"]).lines().any(|it| it.starts_with("glow(")),
+        "{completion}"
+    );
+
+    for tool in ["script_hover", "script_definition", "script_references", "script_completion"] {
+        let error =
+            story.client.refused(tool, json!({"script_path": path, "line": 5, "column": 400}));
+        assert_eq!(
+            (&error["error"], &error["required"]),
+            (&json!("VALIDATION_ERROR"), &json!("column"))
+        );
+    }
+    story.quit();
+}
+
+/// Errors and warnings of files and of a text, each time those of the text that was given last.
+#[test]
+fn diagnostics_are_of_the_text_asked_for() {
+    let story = Story::start();
+    story.write("res://d/one.gd", "extends Node\n\nfunc run() -> void:\n\tvar left := 1\n");
+    let check = |args: Value| story.client.ok("project_diagnostics", args);
+    let all = check(json!({"directory": "res://d"}));
+    assert_eq!(
+        (&all["files"], &all["errors"], &all["warnings"]),
+        (&json!(1), &json!(0), &json!(1)),
+        "{all}"
+    );
+    assert!(
+        inner(&all["messages"]).starts_with("res://d/one.gd:4: warning: (UNUSED_VARIABLE)"),
+        "{all}"
+    );
+    for _ in 0..3 {
+        let bad = check(
+            json!({"script_path": "res://d/one.gd", "text": "extends Node\nvar a: int = \"x\"\n"}),
+        );
+        assert!(bad["errors"].as_u64() >= Some(1) && bad["warnings"] == 0, "{bad}");
+        let good = check(json!({"script_path": "res://d/one.gd", "text": "extends Node\n"}));
+        assert_eq!((&good["errors"], &good["warnings"]), (&json!(0), &json!(0)), "{good}");
+        let file = check(json!({"script_path": "res://d/one.gd"}));
+        assert_eq!((&file["errors"], &file["warnings"]), (&json!(0), &json!(1)), "{file}");
+    }
+    story.quit();
+}
+
+/// A rename goes through scripts and, when asked, closed scenes; it is one action, taken back to the
+/// byte, and tells of what it leaves.
+#[test]
+fn renames_reach_scenes() {
+    let mut story = Story::start();
+    story.write("res://hero.gd", "class_name Hero\nextends Node2D\n\n@export var hp := 3\n\n## Loses hp.\nfunc hit(by: int) -> void:\n\thp -= by # hp\n\tset(\"hp\", hp)\n");
+    story.write(
+        "res://foe.gd",
+        "extends Node\n\nfunc run(ü: Hero) -> void:\n\tprint(\"😀\", ü.hp, ü.hit(1))\n",
+    );
+    story
+        .client
+        .ok("create_scene", json!({"root_type": "Node2D", "scene_path": "res://closed.tscn"}));
+    story.client.ok("attach_script", json!({"node_path": ".", "script_path": "res://hero.gd"}));
+    story.client.ok("set_node_property", json!({"node_path": ".", "property": "hp", "value": 7}));
+    story.client.ok("save_scene", json!({}));
+    let args = json!({"script_path": "res://foe.gd", "line": 4, "column": 16, "new_name": "health", "update_scenes": true});
+    let error = story.client.refused("rename_symbol", args.clone());
+    assert_eq!(
+        (&error["error"], &error["required"]),
+        (&json!("PRECONDITION_FAILED"), &json!("update_scenes")),
+        "{error}"
+    );
+    story.client.ok("close_scene", json!({"confirm": true}));
+
+    let files = ["res://hero.gd", "res://foe.gd", "res://closed.tscn"];
+    let before = files.map(|it| story.text(it));
+    let start = Instant::now();
+    let renamed = story.client.ok("rename_symbol", args);
+    println!("rename_symbol: {:.0} ms", start.elapsed().as_secs_f64() * 1000.0);
+    assert_eq!(renamed["files_with_errors"], json!([]), "{renamed}");
+    assert!(inner(&renamed["in_strings"]).contains("res://hero.gd:9:7: set("), "{renamed}");
+    assert!(inner(&renamed["in_scenes"]).contains("res://closed.tscn:"), "{renamed}");
+    assert_eq!(
+        story.text("res://hero.gd"),
+        "class_name Hero\nextends Node2D\n\n@export var health := 3\n\n## Loses hp.\nfunc hit(by: int) -> void:\n\thealth -= by # hp\n\tset(\"hp\", health)\n"
+    );
+    assert!(story.text("res://foe.gd").contains("print(\"😀\", ü.health, ü.hit(1))"));
+    assert!(story.text("res://closed.tscn").contains("\nhealth = 7\n"));
+    story.client.ok("godot_undo", json!({"undo_token": renamed["undo_token"]}));
+    assert_eq!(files.map(|it| story.text(it)), before);
+    story.client.ok("godot_redo", json!({}));
+    assert!(story.text("res://closed.tscn").contains("\nhealth = 7\n"));
+
+    // What the human has not saved is in the way.
+    story.open_in_script_editor("res://foe.gd", "# typed\n");
+    let error = story.client.refused(
+        "rename_symbol",
+        json!({"script_path": "res://hero.gd", "line": 7, "column": 6, "new_name": "strike"}),
+    );
+    assert_eq!(error["error"], "PRECONDITION_FAILED", "{error}");
+    // The engine's own cannot be renamed.
+    let error = story.client.refused(
+        "rename_symbol",
+        json!({"script_path": "res://foe.gd", "line": 4, "column": 3, "new_name": "strike"}),
+    );
+    assert_eq!(error["error"], "VALIDATION_ERROR", "{error}");
+    story.only_logged(&[]);
+}
+
+/// Of two editors with the same port, only the first has the language server.
+#[test]
+fn another_projects_language_server_is_refused() {
+    let port = godot_mcp_tests::editor::free_port().to_string();
+    let first = Launch::fixture("plain").arg("--lsp-port").arg(&port).start();
+    let second = Launch::fixture("plain").arg("--lsp-port").arg(&port).start();
+    let client = Client::connect(&second, Era::Modern);
+    let args = json!({"script_path": "res://values/values.gd"});
+    let error = client.refused("script_symbols", args.clone());
+    assert_eq!(error["required"], "language_server", "{error}");
+    assert!(error["message"].as_str().is_some_and(|it| it.contains("another project")), "{error}");
+    let client = Client::connect(&first, Era::Modern);
+    client.ok("script_symbols", args);
 }

@@ -13,6 +13,7 @@ pub mod heartbeat;
 pub mod paths;
 pub mod registry;
 pub mod safety;
+pub mod scene_uses;
 pub mod schema;
 pub mod script_source;
 pub mod spec;

@@ -138,6 +138,91 @@ pub fn mentions(source: &str, folder: &str, target: &Target) -> bool {
         })
 }
 
+/// Where a name stands, as line and column in characters from 1.
+pub type Spot = (usize, usize);
+
+/// Where a source has `name`: in code, and as the whole content of a string.
+#[derive(Debug, Default, PartialEq)]
+pub struct Spots {
+    pub code: Vec<Spot>,
+    pub strings: Vec<Spot>,
+}
+
+/// Comments have none.
+pub fn spots(source: &str, name: &str) -> Spots {
+    let mut spots = Spots::default();
+    if !source.contains(name) {
+        return spots;
+    }
+    let (mut line, mut line_start, mut seen) = (1, 0, 0);
+    for token in tokens(source) {
+        if source[token.range.clone()] != *name {
+            continue;
+        }
+        let start = token.range.start;
+        for (at, _) in source[seen..start].match_indices('\n') {
+            line += 1;
+            line_start = seen + at + 1;
+        }
+        seen = start;
+        let spot = (line, source[line_start..start].chars().count() + 1);
+        match token.kind {
+            Kind::Name { .. } => spots.code.push(spot),
+            Kind::Text => spots.strings.push(spot),
+            Kind::Annotation => {}
+        }
+    }
+    spots
+}
+
+/// Whether a text can be the name of a variable or function.
+pub fn is_identifier(text: &str) -> bool {
+    let starts = text.chars().next().is_some_and(|it| it.is_alphabetic() || it == '_');
+    starts && text.chars().all(|it| it.is_alphanumeric() || it == '_') && !KEYWORDS.contains(&text)
+}
+
+const KEYWORDS: &[&str] = &[
+    "and",
+    "as",
+    "assert",
+    "await",
+    "break",
+    "breakpoint",
+    "class",
+    "class_name",
+    "const",
+    "continue",
+    "elif",
+    "else",
+    "enum",
+    "extends",
+    "false",
+    "for",
+    "func",
+    "if",
+    "in",
+    "is",
+    "match",
+    "namespace",
+    "not",
+    "null",
+    "or",
+    "pass",
+    "preload",
+    "return",
+    "self",
+    "signal",
+    "static",
+    "super",
+    "trait",
+    "true",
+    "var",
+    "void",
+    "when",
+    "while",
+    "yield",
+];
+
 /// A path in a script of `folder`, which may be relative. Empty when it is none.
 pub fn absolute(path: &str, folder: &str) -> String {
     if path.contains("://") || path.is_empty() {
@@ -186,7 +271,8 @@ fn tokens(source: &str) -> Vec<Token> {
             }
             b'"' | b'\'' => {
                 let triple = [byte; 3];
-                let quote = if bytes[at..].starts_with(&triple) { &triple[..] } else { &triple[..1] };
+                let quote =
+                    if bytes[at..].starts_with(&triple) { &triple[..] } else { &triple[..1] };
                 let start = at + quote.len();
                 let end = end_of_text(bytes, start, quote);
                 tokens.push(Token { kind: Kind::Text, range: start..end });
@@ -357,17 +443,42 @@ mod tests {
         ] {
             assert!(mentions(source, "res://a", &target), "{source}");
         }
-        for source in ["# Hero", "var Heroes", "x.Hero", "\"hero.gd is a file\"", "'a\\'Hero'", ""] {
+        for source in ["# Hero", "var Heroes", "x.Hero", "\"hero.gd is a file\"", "'a\\'Hero'", ""]
+        {
             assert!(!mentions(source, "res://a", &target), "{source}");
         }
         assert!(!mentions("preload(\"hero.gd\")", "res://b", &target));
     }
 
+    #[test]
+    fn finds_spots() {
+        let source = "var hp := 1 # hp\nfunc ü():\n\t\"ü😀\"; hp += x.hp\n\tset(\"hp\", \"hp!\")";
+        assert_eq!(
+            spots(source, "hp"),
+            Spots { code: vec![(1, 5), (3, 8), (3, 16)], strings: vec![(4, 7)] }
+        );
+        assert_eq!(spots(source, "mp"), Spots::default());
+        for (text, wanted) in [
+            ("a1_", true),
+            ("_", true),
+            ("ü", true),
+            ("1a", false),
+            ("", false),
+            ("var", false),
+            ("a b", false),
+        ] {
+            assert_eq!(is_identifier(text), wanted, "{text}");
+        }
+    }
+
     /// Whatever text a file holds, ranges lie between characters.
     #[test]
     fn survives_any_text() {
-        for source in ["\"", "'\\", "\"\"\"a", "@", "@ü", "«»\"ü\\ü\"…", "\u{feff}class_name A", "0x1F.a"] {
-            let _ = (stand_in(source), header(source), mentions(source, "res://", &Target::default()));
+        for source in
+            ["\"", "'\\", "\"\"\"a", "@", "@ü", "«»\"ü\\ü\"…", "\u{feff}class_name A", "0x1F.a"]
+        {
+            let _ =
+                (stand_in(source), header(source), mentions(source, "res://", &Target::default()));
         }
     }
 }

@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use godot::classes::{CanvasItem, DisplayServer, EditorInterface, Os};
@@ -84,6 +85,17 @@ fn expired(cancel: &CancelFlag, deadline: Instant, started: bool) -> Option<Tool
 pub(crate) struct Queue {
     jobs: Mutex<Jobs>,
     arrived: Condvar,
+    /// Calls that wait for a service which the editor polls once a frame.
+    hurries: AtomicUsize,
+}
+
+/// While it lives, the main thread takes its next frame soon.
+pub(crate) struct Hurry<'a>(&'a Queue);
+
+impl Drop for Hurry<'_> {
+    fn drop(&mut self) {
+        self.0.hurries.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 #[derive(Default)]
@@ -120,6 +132,14 @@ impl Queue {
             jobs.reads.push_back(job);
         }
         self.arrived.notify_one();
+    }
+
+    /// Shortens the sleeps of the main thread, the one it is in included.
+    pub(crate) fn hurry(&self) -> Hurry<'_> {
+        self.hurries.fetch_add(1, Ordering::AcqRel);
+        self.jobs.lock().arrivals += 1;
+        self.arrived.notify_one();
+        Hurry(self)
     }
 
     pub(crate) fn close(&self) {
@@ -259,7 +279,7 @@ impl Pump {
             if spent >= budget || queue.has_safe_work(self.may_edit()) {
                 break;
             }
-            if !self.pending.borrow().is_empty() {
+            if !self.pending.borrow().is_empty() || queue.hurries.load(Ordering::Acquire) > 0 {
                 deadline = deadline.min(start + POLL_PERIOD);
             }
             if Instant::now() >= deadline || !queue.wait_for_arrival(seen, deadline) {

@@ -1,5 +1,6 @@
 //! The tables of built-in tools: one folder a toolset, one file a tool.
 
+mod code;
 mod core;
 mod inspection;
 mod scene_edit;
@@ -13,7 +14,8 @@ use crate::app::Shared;
 use crate::tool::{Runner, ToolDef};
 
 /// In the order in which clients see them.
-const TABLES: &[&[ToolDef]] = &[core::TOOLS, inspection::TOOLS, scene_edit::TOOLS, scripts::TOOLS];
+const TABLES: &[&[ToolDef]] =
+    &[core::TOOLS, inspection::TOOLS, scene_edit::TOOLS, scripts::TOOLS, code::TOOLS];
 
 /// Tools that were renamed or removed, with what to call now. Asking for one answers with it.
 pub const REMOVED: &[(&str, &str)] = &[];

@@ -162,7 +162,9 @@ impl FileKeeper {
     /// Tells the editor's file system, which then knows a `class_name` at once and gives a new
     /// script its `.uid`. It takes in the files of a folder that is new to it only by a scan.
     fn tell(this: &Gd<Self>, path: &str) {
-        let Some(mut files) = EditorInterface::singleton().get_resource_filesystem() else { return };
+        let Some(mut files) = EditorInterface::singleton().get_resource_filesystem() else {
+            return;
+        };
         let folder = path.rsplit_once('/').map_or("", |it| it.0);
         let known = folder == "res:/" || files.get_filesystem_path(folder).is_some();
         if known {

@@ -76,7 +76,8 @@ pub(crate) fn reload(changed: &[String]) -> Reloaded {
     }
 
     let affected = affected(&loaded, changed, targets);
-    let mut done = Reloaded { left_out: affected.len().saturating_sub(MAX_RELOADED), ..Reloaded::default() };
+    let mut done =
+        Reloaded { left_out: affected.len().saturating_sub(MAX_RELOADED), ..Reloaded::default() };
     for index in affected.into_iter().take(MAX_RELOADED) {
         let Loaded { path, script, .. } = &mut loaded[index];
         let result = script.reload_ex().keep_state(true).done();

@@ -86,7 +86,9 @@ pub(crate) fn language(path: &str) -> Result<&'static str, ToolError> {
 pub(crate) fn read(editor: &Editor, path: &str) -> Result<ScriptFile, ToolError> {
     language(path)?;
     let bytes = std::fs::read(files::absolute(path)).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => missing(editor, path),
+        std::io::ErrorKind::NotFound => {
+            missing(editor.shared().gate.settings().roots.project(), path)
+        }
         _ => ToolError::precondition("script_path", format!("cannot read \"{path}\": {error}")),
     })?;
     let (text, format) = Format::read(&bytes).ok_or_else(|| {
@@ -96,10 +98,10 @@ pub(crate) fn read(editor: &Editor, path: &str) -> Result<ScriptFile, ToolError>
     Ok(ScriptFile { text, bytes, format })
 }
 
-fn missing(editor: &Editor, path: &str) -> ToolError {
+/// The refusal of a script that is not there.
+pub(crate) fn missing(project: &Path, path: &str) -> ToolError {
     let mut scripts = Vec::new();
-    let project = editor.shared().gate.settings().roots.project().to_owned();
-    each(&project, "res://", &mut |it| scripts.push(it));
+    each(project, "res://", &mut |it| scripts.push(it));
     let mut near = suggest::near(path, scripts.iter().map(String::as_str), 5);
     if near.is_empty() {
         let name = |it: &str| it.rsplit('/').next().unwrap_or_default().to_owned();
@@ -114,9 +116,18 @@ fn missing(editor: &Editor, path: &str) -> ToolError {
     }
 }
 
-/// Every script below a folder of the project, in order, but for hidden and ignored folders, links,
-/// and this plugin's own. Needs no engine.
+/// Every script below a folder of the project. See `each_file`.
 pub(crate) fn each(folder: &Path, path: &str, visit: &mut dyn FnMut(String)) {
+    each_file(folder, path, &mut |it| {
+        if language(&it).is_ok() {
+            visit(it);
+        }
+    });
+}
+
+/// Every file below a folder of the project, in order, but for hidden and ignored folders, links,
+/// and this plugin's own. Needs no engine.
+pub(crate) fn each_file(folder: &Path, path: &str, visit: &mut dyn FnMut(String)) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     let mut entries: Vec<_> = entries.filter_map(Result::ok).collect();
     entries.sort_by_key(std::fs::DirEntry::file_name);
@@ -130,9 +141,9 @@ pub(crate) fn each(folder: &Path, path: &str, visit: &mut dyn FnMut(String)) {
         let below = format!("{path}{slash}{name}");
         if kind.is_dir() {
             if below != "res://addons/godot_mcp" && !entry.path().join(".gdignore").exists() {
-                each(&entry.path(), &below, visit);
+                each_file(&entry.path(), &below, visit);
             }
-        } else if kind.is_file() && language(&below).is_ok() {
+        } else if kind.is_file() {
             visit(below);
         }
     }
@@ -156,7 +167,9 @@ pub(crate) fn check(
         if !expected.eq_ignore_ascii_case(&found) {
             let message = match now {
                 Some(_) => format!("\"{path}\" has the sha256 {found}, not \"{expected}\""),
-                None => format!("\"{path}\" does not exist, so it has not the sha256 \"{expected}\""),
+                None => {
+                    format!("\"{path}\" does not exist, so it has not the sha256 \"{expected}\"")
+                }
             };
             return Err(ToolError::new(Code::StateChanged, message)
                 .required("expected_sha256")

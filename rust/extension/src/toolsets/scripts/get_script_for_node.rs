@@ -53,9 +53,9 @@ impl ReadTool for GetScriptForNode {
     fn run(self, editor: &Editor) -> Result<Outcome, ToolError> {
         let scene = editor.edited_scene()?;
         let node = match self.node_path.is_empty() {
-            false => scene.node(&NodeRef::new(self.node_path).map_err(|it| {
-                ToolError::invalid("node_path", it)
-            })?)?,
+            false => scene.node(
+                &NodeRef::new(self.node_path).map_err(|it| ToolError::invalid("node_path", it))?,
+            )?,
             true => {
                 let selected = editor.interface().get_selection().map(|it| it.get_selected_nodes());
                 let first = selected.and_then(|it| it.iter_shared().next());

@@ -83,7 +83,9 @@ impl ReadTool for ReadScript {
         }
         let mut part = String::new();
         let mut next = self.start_line;
-        for line in lines.iter().skip(self.start_line - 1).take(self.max_lines.unwrap_or(usize::MAX)) {
+        for line in
+            lines.iter().skip(self.start_line - 1).take(self.max_lines.unwrap_or(usize::MAX))
+        {
             if part.len() + line.len() > MAX_TEXT {
                 break;
             }

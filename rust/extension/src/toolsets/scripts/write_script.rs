@@ -1,5 +1,5 @@
-use crate::editor::script_files::{self, Conditions};
 use crate::editor::files;
+use crate::editor::script_files::{self, Conditions};
 use crate::tool_prelude::*;
 
 /// Creates or overwrites a script. Answers its parse errors, and which loaded scripts were reloaded
