@@ -415,7 +415,7 @@ fn the_language_server_answers() {
 
     let references = ask("script_references", at);
     let lines = inner(&references["references"]);
-    assert!(lines.contains("res://user.gd:6:20: print("), "{lines}");
+    assert!(lines.contains("res://user.gd:6:19: print("), "{lines}");
     assert!(lines.contains(&format!("{path}:5:6: func glow")), "{lines}");
     // The place moves with a text that is not saved, and comes back with the next call.
     let text = "extends Node\n\n\n\nvar lamp: Lamp\nfunc run() -> void:\n\t\n\tlamp.glow(1)\n";
@@ -425,7 +425,7 @@ fn the_language_server_answers() {
     );
     assert!(inner(&moved["references"]).contains("res://user.gd:8:7: lamp.glow(1)"), "{moved}");
     let again = ask("script_references", json!({"script_path": path, "line": 5, "column": 6}));
-    assert!(inner(&again["references"]).contains("res://user.gd:6:20: "), "{again}");
+    assert!(inner(&again["references"]).contains("res://user.gd:6:19: "), "{again}");
 
     let text = "extends Node\nvar lamp: Lamp\nfunc run() -> void:\n\tlamp.gl\n";
     let completion = ask(
@@ -482,7 +482,7 @@ fn diagnostics_are_of_the_text_asked_for() {
 #[test]
 fn renames_reach_scenes() {
     let mut story = Story::start();
-    story.write("res://hero.gd", "class_name Hero\nextends Node2D\n\n@export var hp := 3\n\n## Loses hp.\nfunc hit(by: int) -> void:\n\thp -= by # hp\n\tset(\"hp\", hp)\n");
+    story.write("res://hero.gd", "class_name Hero\nextends Node2D\n\n@export var hp := 3\n\n## Loses hp.\nfunc hit(by: int) -> int:\n\thp -= by # hp\n\tset(\"hp\", hp)\n\treturn hp\n");
     story.write(
         "res://foe.gd",
         "extends Node\n\nfunc run(ü: Hero) -> void:\n\tprint(\"😀\", ü.hp, ü.hit(1))\n",
@@ -512,7 +512,7 @@ fn renames_reach_scenes() {
     assert!(inner(&renamed["in_scenes"]).contains("res://closed.tscn:"), "{renamed}");
     assert_eq!(
         story.text("res://hero.gd"),
-        "class_name Hero\nextends Node2D\n\n@export var health := 3\n\n## Loses hp.\nfunc hit(by: int) -> void:\n\thealth -= by # hp\n\tset(\"hp\", health)\n"
+        "class_name Hero\nextends Node2D\n\n@export var health := 3\n\n## Loses hp.\nfunc hit(by: int) -> int:\n\thealth -= by # hp\n\tset(\"hp\", health)\n\treturn health\n"
     );
     assert!(story.text("res://foe.gd").contains("print(\"😀\", ü.health, ü.hit(1))"));
     assert!(story.text("res://closed.tscn").contains("\nhealth = 7\n"));

@@ -192,10 +192,11 @@ impl Search<'_> {
         let mut quotes = Quotes::default();
         for (path, spots) in by_file {
             let text = quotes.text(self.shared, &path).to_owned();
-            let code: BTreeSet<_> =
-                script_source::spots(&text, self.old_name).code.into_iter().collect();
+            let known = script_source::spots(&text, self.old_name);
             let (code, rest): (Vec<_>, Vec<_>) =
-                spots.into_iter().partition(|it| code.contains(it));
+                spots.into_iter().partition(|it| known.code.contains(it));
+            // Strings are looked for everywhere below.
+            let rest = rest.into_iter().filter(|it| !known.strings.contains(it));
             for (line, column) in rest {
                 let place = Place { path: path.clone(), line, column };
                 found.comments.push(quotes.quote(self.shared, &place));
