@@ -352,7 +352,10 @@ fn unexpected(log: &[String]) -> Vec<String> {
         if bad.iter().any(|it| line.contains(it)) {
             let next = log.get(index + 1).map(String::as_str).unwrap_or_default();
             let both = format!("{line}\n    {next}");
-            if !HARMLESS.iter().any(|it| line.contains(it)) {
+            // What a check of a script found, which it answers: a script without a file of its own.
+            let checked = ["Parse Error: ", "Compile Error: "].iter().any(|it| line.contains(it))
+                && next.contains("(gdscript://");
+            if !checked && !HARMLESS.iter().any(|it| line.contains(it)) {
                 errors.push(both);
             }
         }

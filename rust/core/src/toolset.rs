@@ -34,6 +34,16 @@ pub const TOOLSETS: &[Toolset] = &[
         description: "Create, change, move and delete nodes, signals and scenes, undoable.",
         keywords: &["add", "remove", "reparent", "signal", "instance", "script", "save", "open"],
     },
+    Toolset {
+        name: "scripts",
+        description: "Read, write and patch scripts, undoable, with parse errors in the answer.",
+        keywords: &["gdscript", "code", "source", "edit", "compile", "check", "syntax", "csharp"],
+    },
+    Toolset {
+        name: "code",
+        description: "Symbols, definitions, references, completion, diagnostics and renames in GDScript.",
+        keywords: &["gdscript", "hover", "docs", "lsp", "refactor", "warnings", "lint", "outline"],
+    },
 ];
 
 /// Several toolsets under one name, for `enable_toolset`.

@@ -18,6 +18,7 @@ use parking_lot::Mutex;
 use crate::editor::history::UndoTokens;
 use crate::editor::snapshots::Snapshots;
 use crate::main_thread::{Pump, Queue};
+use crate::services::language_server::LanguageServer;
 use crate::tool::Tools;
 
 /// Readable from any thread.
@@ -26,6 +27,7 @@ pub(crate) struct Shared {
     pub(crate) feed: Feed,
     pub(crate) heartbeat: Heartbeat,
     pub(crate) queue: Queue,
+    pub(crate) language_server: LanguageServer,
     /// What the main thread last saw, for tools that answer without it.
     pub(crate) glance: ArcSwap<Glance>,
     /// Names of connected clients, told by the server.

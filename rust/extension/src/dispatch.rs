@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use godot_mcp_core::call::{AnswerFuture, ResourceInfo};
-use godot_mcp_core::gate::{Admitted, Decision};
+use godot_mcp_core::gate::Decision;
 use godot_mcp_core::spec::ToolSpec;
 use godot_mcp_core::untrusted;
-use godot_mcp_core::{Answer, Code, Host, Reply, Site, ToolCall, ToolError};
+use godot_mcp_core::{Code, Host, Reply, ToolCall, ToolError};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
@@ -35,12 +35,22 @@ impl Host for EditorHost {
         let shared = Arc::clone(&self.0);
         Box::pin(async move {
             let ToolCall { name, arguments, cancel, progress, .. } = call;
-            let admitted = shared.gate.admit(&name, arguments)?;
-            if admitted.spec().site == Site::Offline {
-                return run_offline(&shared, admitted);
+            let mut admitted = shared.gate.admit(&name, arguments)?;
+            let deadline = Instant::now() + admitted.spec().timeout;
+            let runner = toolsets::runner(&admitted.spec().name);
+            match runner {
+                Some(Runner::Offline(run)) => return run(&shared, admitted.args),
+                Some(Runner::Async(run)) => {
+                    let answer = run(Arc::clone(&shared), admitted.args);
+                    return hurried(&shared, deadline, answer).await;
+                }
+                Some(Runner::Prepared(prepare, _)) => {
+                    let args = prepare(Arc::clone(&shared), std::mem::take(&mut admitted.args));
+                    admitted.args = hurried(&shared, deadline, args).await?;
+                }
+                _ => {}
             }
             let (reply, answer) = oneshot::channel();
-            let deadline = Instant::now() + admitted.spec().timeout;
             shared.queue.submit(Job {
                 call: admitted,
                 cancel: cancel.clone(),
@@ -117,11 +127,18 @@ fn plain_text(result: &str) -> String {
     untrusted::unwrap(text).unwrap_or(text).to_owned()
 }
 
-fn run_offline(shared: &Shared, admitted: Admitted) -> Answer {
-    match toolsets::runner(&admitted.spec().name) {
-        Some(Runner::Offline(run)) => run(shared, admitted.args),
-        _ => Err(ToolError::internal("an offline tool without a function")),
-    }
+/// Waits for a service that the main thread polls, and keeps that thread from sleeping meanwhile.
+async fn hurried<T>(
+    shared: &Shared,
+    deadline: Instant,
+    work: impl Future<Output = Result<T, ToolError>>,
+) -> Result<T, ToolError> {
+    let _hurry = shared.queue.hurry();
+    tokio::time::timeout_at(deadline.into(), work).await.unwrap_or_else(|_| {
+        Err(ToolError::new(Code::Timeout, "the deadline passed before the service answered")
+            .hint("`health_check` says what the editor is busy with")
+            .details(json!({"may_have_applied": false})))
+    })
 }
 
 /// Runs one job on the main thread (S2 steps 4 to 10).
@@ -134,15 +151,15 @@ pub(crate) fn run(app: &std::rc::Rc<App>, job: &Job) -> Result<Outcome, ToolErro
     let runner = app.tools.get(call.spec().name.as_str());
     match runner {
         Some(Runner::Direct(run)) => run(&editor, call.args.clone()),
-        Some(Runner::Edit(plan)) => {
+        Some(Runner::Edit(plan) | Runner::Prepared(_, plan)) => {
             let plan = plan(&editor, call.args.clone())?;
             let changes = plan.changes();
             match app.shared.gate.after_plan(call, &changes)? {
-                Decision::Preview => Ok(plan.preview(call.spec()).into()),
+                Decision::Preview => Ok(plan.preview(&editor, call.spec()).into()),
                 Decision::Commit => edit::commit(plan, &editor, call.spec()),
             }
         }
-        Some(Runner::Offline(_)) | None => {
+        Some(Runner::Offline(_) | Runner::Async(_)) | None => {
             Err(ToolError::internal(format!("\"{}\" has no function", call.spec().name)))
         }
     }

@@ -3,12 +3,14 @@
 pub(crate) mod branch;
 pub(crate) mod connections;
 pub(crate) mod edit;
+pub(crate) mod file_diff;
 pub(crate) mod files;
 pub(crate) mod game_process;
 pub(crate) mod glob;
 pub(crate) mod groups;
 pub(crate) mod history;
 pub(crate) mod inspect;
+pub(crate) mod loaded_scripts;
 pub(crate) mod log_feed;
 pub(crate) mod node_classes;
 pub(crate) mod persistence;
@@ -23,6 +25,8 @@ pub(crate) mod scene_keeper;
 pub(crate) mod scene_tabs;
 pub(crate) mod scene_tree;
 pub(crate) mod script_check;
+pub(crate) mod script_files;
+pub(crate) mod script_tabs;
 pub(crate) mod snapshots;
 pub(crate) mod spatial;
 pub(crate) mod values;
@@ -96,6 +100,11 @@ impl Editor {
     /// Containment of a `res://` path that came from inside a value.
     pub(crate) fn check_read(&self, path: &str) -> Result<(), ToolError> {
         self.shared().gate.settings().roots.resolve_res(path, Access::Read).map(drop)
+    }
+
+    /// As `check_read`, for a path that is written and that the gate has not seen.
+    pub(crate) fn check_write(&self, path: &str) -> Result<(), ToolError> {
+        self.shared().gate.settings().roots.resolve_res(path, Access::Write).map(drop)
     }
 
     /// The tidy `res://` path of an argument. Containment was checked by the gate.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use godot::builtin::GString;
 use godot::classes::{
-    DisplayServer, EditorPlugin, Engine, INode, Node, ProjectSettings, RefCounted,
+    DisplayServer, EditorInterface, EditorPlugin, Engine, INode, Node, ProjectSettings, RefCounted,
 };
 use godot::global::{godot_error, godot_print, godot_warn};
 use godot::obj::{Base, Gd, Singleton};
@@ -25,10 +25,13 @@ use crate::dispatch::EditorHost;
 use crate::editor::{log_feed, quirks, scene_files};
 use crate::main_thread::{self, Queue};
 use crate::server_log;
+use crate::services::language_server::LanguageServer;
 use crate::toolsets;
 
 /// First port that is tried; the next nine follow when it is taken.
 const DEFAULT_PORT: u16 = 8137;
+/// The engine's own default.
+const DEFAULT_LANGUAGE_SERVER_PORT: u16 = 6005;
 const PORT_SETTING: &str = "godot_mcp/network/port";
 /// Command line modes that end by themselves and must not open a port.
 const BATCH_MODES: &[&str] =
@@ -119,6 +122,7 @@ fn start(plugin: &Gd<EditorPlugin>, logger: Gd<RefCounted>) -> Result<(), String
         feed: Feed::default(),
         heartbeat: Heartbeat::default(),
         queue: Queue::default(),
+        language_server: LanguageServer::new(language_server_port(), &project.to_string_lossy()),
         glance: ArcSwap::from_pointee(Glance::default()),
         clients: parking_lot::Mutex::default(),
         godot_version: version.get("string").map(|it| it.to_string()).unwrap_or_default(),
@@ -180,6 +184,21 @@ fn port(settings: &Gd<ProjectSettings>) -> Result<PortChoice, String> {
     let port =
         set.and_then(|it| u16::try_from(it).ok()).filter(|&it| it > 0).unwrap_or(DEFAULT_PORT);
     Ok(PortChoice::FirstFreeFrom(port))
+}
+
+/// Port of the editor's own language server: the command line goes before the editor's setting.
+fn language_server_port() -> u16 {
+    let args: Vec<String> =
+        std::env::args_os().map(|it| it.to_string_lossy().into_owned()).collect();
+    // The last one counts, as for the engine.
+    let given = args.windows(2).rfind(|it| it[0] == "--lsp-port");
+    let given = given.and_then(|it| it[1].parse().ok());
+    let set = || {
+        let settings = EditorInterface::singleton().get_editor_settings()?;
+        let port = settings.get_setting("network/language_server/remote_port");
+        u16::try_from(port.try_to::<i64>().ok()?).ok()
+    };
+    given.or_else(set).unwrap_or(DEFAULT_LANGUAGE_SERVER_PORT)
 }
 
 fn env_flag(name: &str) -> bool {

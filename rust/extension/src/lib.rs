@@ -11,6 +11,7 @@ mod host_node;
 mod main_thread;
 mod resources;
 mod server_log;
+mod services;
 mod tool;
 mod tool_prelude;
 mod toolsets;

@@ -90,6 +90,17 @@ pub(crate) struct Queue {
     arrived: Condvar,
     /// How many wait: lets an idle frame pass without the lock.
     waiting: AtomicUsize,
+    /// Calls that wait for a service which the editor polls once a frame.
+    hurries: AtomicUsize,
+}
+
+/// While it lives, the main thread takes its next frame soon.
+pub(crate) struct Hurry<'a>(&'a Queue);
+
+impl Drop for Hurry<'_> {
+    fn drop(&mut self) {
+        self.0.hurries.fetch_sub(1, Ordering::AcqRel);
+    }
 }
 
 #[derive(Default)]
@@ -127,6 +138,14 @@ impl Queue {
             jobs.reads.push_back(job);
         }
         self.arrived.notify_one();
+    }
+
+    /// Shortens the sleeps of the main thread, the one it is in included.
+    pub(crate) fn hurry(&self) -> Hurry<'_> {
+        self.hurries.fetch_add(1, Ordering::AcqRel);
+        self.jobs.lock().arrivals += 1;
+        self.arrived.notify_one();
+        Hurry(self)
     }
 
     pub(crate) fn close(&self) {
@@ -286,7 +305,7 @@ impl Pump {
                     break;
                 }
             }
-            if !self.pending.borrow().is_empty() {
+            if !self.pending.borrow().is_empty() || queue.hurries.load(Ordering::Acquire) > 0 {
                 deadline = deadline.min(start + POLL_PERIOD);
             }
             if Instant::now() >= deadline || !queue.wait_for_arrival(seen, deadline) {

@@ -4,8 +4,11 @@
 //! [`OfflineTool`], [`ReadTool`], [`EditTool`], [`RuntimeTool`]. Adding one touches its own file and
 //! two lines in its toolset's file.
 
+use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
 
+use godot_mcp_core::call::AnswerFuture;
 use godot_mcp_core::spec::ToolSpec;
 use godot_mcp_core::{Answer, Example, Reply, SafetyClass, Site, ToolError, UndoKind, schema};
 use schemars::JsonSchema;
@@ -39,6 +42,14 @@ pub(crate) trait OfflineTool: Tool {
     fn run(self, shared: &Shared) -> Answer;
 }
 
+/// Asks another process or a service of the editor, on the I/O runtime. While it runs, the main thread
+/// does not sleep long, since such services are polled there.
+pub(crate) trait AsyncTool: Tool {
+    const CLASS: SafetyClass = SafetyClass::ReadOnly;
+
+    fn run(self, shared: Arc<Shared>) -> AnswerFuture;
+}
+
 /// Reads the editor and changes nothing.
 pub(crate) trait ReadTool: Tool {
     const SITE: Site = Site::FastLane;
@@ -55,6 +66,18 @@ pub(crate) trait EditTool: Tool {
     /// Checks every precondition and builds the whole edit. Changes nothing (S4.2).
     fn plan(self, editor: &Editor) -> Result<Edit, ToolError>;
 }
+
+/// What has to be found out on the I/O runtime before an edit is planned.
+pub(crate) type Prepared<T> = Pin<Box<dyn Future<Output = Result<T, ToolError>> + Send>>;
+
+/// An edit whose plan builds on what a service answers. The answer becomes a field of the arguments,
+/// so the same arguments give the same plan.
+pub(crate) trait PreparedEdit: EditTool {
+    fn prepare(self, shared: Arc<Shared>) -> Prepared<Value>;
+}
+
+/// Field of the arguments that holds what was prepared. Callers cannot give it.
+pub(crate) const PREPARED: &str = "prepared";
 
 /// Drives a game or another process.
 pub(crate) trait RuntimeTool: Tool {
@@ -78,10 +101,15 @@ impl From<Value> for Outcome {
 #[derive(Clone, Copy)]
 pub(crate) enum Runner {
     Offline(fn(&Shared, Map<String, Value>) -> Answer),
+    Async(fn(Arc<Shared>, Map<String, Value>) -> AnswerFuture),
     /// Reads and runtime calls.
     Direct(fn(&Editor, Map<String, Value>) -> Result<Outcome, ToolError>),
     Edit(fn(&Editor, Map<String, Value>) -> Result<Edit, ToolError>),
+    Prepared(PrepareFn, fn(&Editor, Map<String, Value>) -> Result<Edit, ToolError>),
 }
+
+/// Completes arguments on the I/O runtime.
+pub(crate) type PrepareFn = fn(Arc<Shared>, Map<String, Value>) -> Prepared<Map<String, Value>>;
 
 /// One entry of a toolset's table.
 #[derive(Clone, Copy)]
@@ -97,6 +125,35 @@ impl ToolDef {
             name: T::NAME,
             runner: Runner::Offline(|shared, args| parse::<T>(args)?.run(shared)),
             spec: || spec::<T>(SafetyClass::ReadOnly, Site::Offline, UndoKind::Nothing),
+        }
+    }
+
+    pub(crate) const fn asynchronous<T: AsyncTool>() -> Self {
+        Self {
+            name: T::NAME,
+            runner: Runner::Async(|shared, args| match parse::<T>(args) {
+                Ok(tool) => tool.run(shared),
+                Err(error) => Box::pin(std::future::ready(Err(error))),
+            }),
+            spec: || spec::<T>(T::CLASS, Site::Offline, UndoKind::Nothing),
+        }
+    }
+
+    pub(crate) const fn prepared_edit<T: PreparedEdit>() -> Self {
+        Self {
+            name: T::NAME,
+            runner: Runner::Prepared(
+                |shared, mut args| {
+                    Box::pin(async move {
+                        // In two steps, since a tool need not be able to change threads.
+                        let prepared = parse::<T>(args.clone())?.prepare(shared);
+                        args.insert(PREPARED.to_owned(), prepared.await?);
+                        Ok(args)
+                    })
+                },
+                |editor, args| parse::<T>(args)?.plan(editor),
+            ),
+            spec: || spec::<T>(T::CLASS, T::SITE, T::UNDO),
         }
     }
 

@@ -3,6 +3,7 @@
 pub(crate) use godot_mcp_core::args::{
     GroupName, Identifier, NodeName, NodeRef, ResPath, ResourcePath,
 };
+pub(crate) use godot_mcp_core::call::AnswerFuture;
 pub(crate) use godot_mcp_core::schema::AnyValue;
 pub(crate) use godot_mcp_core::spec::ToolSpec;
 pub(crate) use godot_mcp_core::{
@@ -19,4 +20,6 @@ pub(crate) use crate::editor::edit::{Acted, Edit, Op, Step};
 pub(crate) use crate::editor::persistence::{self, Reason, Verdict};
 pub(crate) use crate::editor::scene::Scene;
 pub(crate) use crate::editor::values;
-pub(crate) use crate::tool::{EditTool, OfflineTool, Outcome, ReadTool, RuntimeTool, Tool};
+pub(crate) use crate::tool::{
+    AsyncTool, EditTool, OfflineTool, Outcome, ReadTool, RuntimeTool, Tool,
+};

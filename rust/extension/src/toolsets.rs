@@ -1,8 +1,10 @@
 //! The tables of built-in tools: one folder a toolset, one file a tool.
 
+mod code;
 mod core;
 mod inspection;
 mod scene_edit;
+mod scripts;
 
 use std::collections::HashMap;
 
@@ -12,7 +14,8 @@ use crate::app::Shared;
 use crate::tool::{Runner, ToolDef};
 
 /// In the order in which clients see them.
-const TABLES: &[&[ToolDef]] = &[core::TOOLS, inspection::TOOLS, scene_edit::TOOLS];
+const TABLES: &[&[ToolDef]] =
+    &[core::TOOLS, inspection::TOOLS, scene_edit::TOOLS, scripts::TOOLS, code::TOOLS];
 
 /// Tools that were renamed or removed, with what to call now. Asking for one answers with it.
 pub const REMOVED: &[(&str, &str)] = &[];

@@ -16,6 +16,7 @@ use godot_mcp_core::{Answer, Reply, ToolError, UndoKind};
 use serde_json::{Map, Value, json};
 
 use super::Editor;
+use super::file_diff;
 use super::files::{self, FileKeeper};
 use super::persistence::{self, Verdict};
 use super::scene::Scene;
@@ -129,6 +130,10 @@ impl Op {
             }
             Self::SaveProject => record_call(keeper, "save_project", &[], undo, manager),
         }
+    }
+
+    fn is_file(&self) -> bool {
+        matches!(self, Self::File { .. })
     }
 }
 
@@ -260,6 +265,10 @@ pub(crate) type Action = Box<dyn FnOnce(&Editor) -> Result<Acted, ToolError>>;
 /// Asked once a frame after the commit, until what it set off has come about: facts for the answer.
 pub(crate) type Settle = Box<dyn FnMut(&Editor) -> Option<Map<String, Value>>>;
 
+/// Facts that are found out when the answer is made: of the plan for a preview, of what is there
+/// afterwards for a run, which is told by `true`.
+pub(crate) type Late = Box<dyn FnOnce(&Editor, bool) -> Map<String, Value>>;
+
 enum Scope {
     /// The history of the edited scene.
     Scene(Gd<Node>),
@@ -284,6 +293,7 @@ pub(crate) struct Edit {
     /// Changes of an editor-state edit, which has no steps.
     notes: Vec<Value>,
     settle: Option<Settle>,
+    late: Option<Late>,
 }
 
 impl Edit {
@@ -318,6 +328,9 @@ impl Edit {
         };
         if let Some(old) = &old {
             change["old_bytes"] = json!(old.len());
+            if let Some(diff) = bytes.as_ref().and_then(|new| file_diff::unified(old, new)) {
+                change["diff"] = json!(diff);
+            }
         }
         let mut step = Step::new(change)
             .apply(Op::File { path: path.to_owned(), bytes: bytes.clone() })
@@ -363,6 +376,11 @@ impl Edit {
         self.settle = Some(settle);
     }
 
+    /// See [`Late`].
+    pub(crate) fn late(&mut self, late: Late) {
+        self.late = Some(late);
+    }
+
     /// A change of editor state, without undo (S6.7). `note` is its preview.
     pub(crate) fn editor_state(title: impl Into<String>, note: Value, action: Action) -> Self {
         let mut edit = Self::new(title, Scope::EditorState(action));
@@ -380,6 +398,7 @@ impl Edit {
             made: Vec::new(),
             notes: Vec::new(),
             settle: None,
+            late: None,
         }
     }
 
@@ -504,8 +523,9 @@ impl Edit {
     }
 
     /// The answer of a dry run.
-    pub(crate) fn preview(self, spec: &ToolSpec) -> Value {
-        self.answer(spec, true, Map::new())
+    pub(crate) fn preview(mut self, editor: &Editor, spec: &ToolSpec) -> Value {
+        let late = self.late.take().map(|it| it(editor, false));
+        self.answer(spec, true, late.unwrap_or_default())
     }
 
     /// Preview and run print the same fields, but for `dry_run`, `applied` and what `extra` adds.
@@ -536,7 +556,11 @@ impl Edit {
                 fields.insert("undoable".into(), json!(!self.is_empty()));
             }
         }
-        fields.insert("changes".into(), self.changes());
+        let mut changes = self.changes();
+        if spec.free_text {
+            changes.as_array_mut().into_iter().flatten().for_each(file_diff::mark_untrusted);
+        }
+        fields.insert("changes".into(), changes);
         let total = self.notes.len() + self.steps.iter().filter(|it| !it.change.is_null()).count();
         if total > MAX_CHANGES {
             fields.insert("changes_total".into(), json!(total));
@@ -553,6 +577,7 @@ impl Edit {
                 }
             }
         }
+        FileKeeper::refresh(keeper);
         self.verify().inspect_err(|_| self.take_back(self.steps.len(), keeper))
     }
 
@@ -641,6 +666,7 @@ impl Edit {
                 tracing::error!("while taking back an edit: {error}");
             }
         }
+        FileKeeper::refresh(keeper);
     }
 
     /// Enters the applied edit into the history, without running it again.
@@ -665,6 +691,10 @@ impl Edit {
         }
         for op in self.steps.iter().rev().flat_map(|it| &it.revert) {
             op.record(true, &mut manager, keeper);
+        }
+        if self.steps.iter().flat_map(|it| &it.apply).any(Op::is_file) {
+            manager.add_do_method(keeper, "refresh_scripts", &[]);
+            manager.add_undo_method(keeper, "refresh_scripts", &[]);
         }
         for step in &self.steps {
             step.keep_done.iter().for_each(|it| manager.add_do_reference(it));
@@ -703,8 +733,13 @@ pub(crate) fn commit(
     if matches!(edit.scope, Scope::EditorState(_)) {
         return act(edit, editor, spec);
     }
+    let late = edit.late.take();
+    let finish = |edit: &Edit, editor: &Editor, late: Option<Late>, mut extra: Map<_, _>| {
+        extra.extend(late.map(|it| it(editor, true)).unwrap_or_default());
+        edit.answer(spec, false, extra)
+    };
     if edit.is_empty() {
-        return Ok(edit.answer(spec, false, Map::new()).into());
+        return Ok(finish(&edit, editor, late, Map::new()).into());
     }
     let keeper = FileKeeper::new_gd();
     let mut extra = edit.apply(&keeper)?;
@@ -712,12 +747,22 @@ pub(crate) fn commit(
     // The history owns them now.
     edit.made.clear();
     extra.insert("undo_token".into(), json!(token));
-    let Some(mut settle) = edit.settle.take() else {
-        return Ok(edit.answer(spec, false, extra).into());
-    };
-    let spec = spec.clone();
+    FileKeeper::reloaded(&keeper).tell(&mut extra);
+    let mut settle = edit.settle.take();
+    if settle.is_none() && !FileKeeper::is_settling(&keeper) {
+        return Ok(finish(&edit, editor, late, extra).into());
+    }
+    let (spec, mut late) = (spec.clone(), late);
     Ok(Outcome::Wait(Box::new(move |editor| -> Option<Answer> {
-        extra.append(&mut settle(editor)?);
+        if FileKeeper::is_settling(&keeper) {
+            return None;
+        }
+        if let Some(settle) = &mut settle {
+            extra.append(&mut settle(editor)?);
+        }
+        if let Some(late) = late.take() {
+            extra.extend(late(editor, true));
+        }
         Some(Ok(Reply::Json(edit.answer(&spec, false, std::mem::take(&mut extra)))))
     })))
 }

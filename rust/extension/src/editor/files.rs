@@ -1,14 +1,13 @@
 //! Project files as undoable bytes (S6.5).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use godot::builtin::{GString, PackedByteArray, Variant};
 use godot::classes::resource_loader::CacheMode;
 use godot::classes::{
-    EditorInterface, PackedScene, ProjectSettings, RefCounted, Resource, ResourceLoader, Script,
-    Shader,
+    EditorInterface, PackedScene, ProjectSettings, RefCounted, Resource, ResourceLoader, Shader,
 };
 use godot::global::{Error, godot_error, godot_warn};
 use godot::meta::ToGodot;
@@ -16,6 +15,9 @@ use godot::obj::{Base, Gd, Singleton};
 use godot::register::{GodotClass, godot_api};
 use godot_mcp_core::{Code, ToolError};
 use sha2::{Digest as _, Sha256};
+
+use super::loaded_scripts;
+use crate::main_thread;
 
 /// Writes and restores files for the undo history, which calls it by name.
 ///
@@ -26,6 +28,12 @@ use sha2::{Digest as _, Sha256};
 pub(crate) struct FileKeeper {
     /// By path. Invariant: borrowed only for look-ups, never across an engine call.
     written: RefCell<HashMap<String, Written>>,
+    /// Script files that were written and not yet brought into the loaded scripts.
+    stale: RefCell<Vec<String>>,
+    /// What the last refresh reloaded.
+    reloaded: RefCell<loaded_scripts::Reloaded>,
+    /// The editor has to look for a folder that it did not know.
+    new_folder: Cell<bool>,
     base: Base<RefCounted>,
 }
 
@@ -69,6 +77,12 @@ impl FileKeeper {
         if !value.is_nil() && order >= 0 {
             settings.set_order(&name, order);
         }
+    }
+
+    /// Entry for undo and redo, after the last file: see `refresh`.
+    #[func(gd_self)]
+    fn refresh_scripts(this: Gd<Self>) {
+        Self::refresh(&this);
     }
 
     /// Entry for do and redo: writes `project.godot`.
@@ -141,13 +155,48 @@ impl FileKeeper {
             this.bind().remember(path, |it| it.folders.clear());
         }
         this.bind().remember(path, |it| it.digest = bytes.map(digest));
-        if let Some(mut files) = EditorInterface::singleton().get_resource_filesystem() {
-            files.update_file(path);
-        }
-        if bytes.is_some() {
+        Self::tell(this, path);
+        if loaded_scripts::is_script(path) {
+            this.bind().stale.borrow_mut().push(path.to_owned());
+        } else if bytes.is_some() {
             refresh(path);
         }
         Ok(())
+    }
+
+    /// Tells the editor's file system, which then knows a `class_name` at once and gives a new
+    /// script its `.uid`. It takes in the files of a folder that is new to it only by a scan.
+    fn tell(this: &Gd<Self>, path: &str) {
+        let Some(mut files) = EditorInterface::singleton().get_resource_filesystem() else {
+            return;
+        };
+        let folder = path.rsplit_once('/').map_or("", |it| it.0);
+        let known = folder == "res:/" || files.get_filesystem_path(folder).is_some();
+        if known {
+            files.update_file(path);
+        } else if !files.is_scanning() {
+            files.scan_sources();
+            this.bind().new_folder.set(true);
+        }
+    }
+
+    /// Brings loaded scripts, and those that depend on them, to what was written. Once for all files
+    /// of an edit: in between, one script would be compiled against the old text of another.
+    pub(crate) fn refresh(this: &Gd<Self>) {
+        let stale = this.bind().stale.take();
+        if !stale.is_empty() {
+            let reloaded = loaded_scripts::reload(&stale);
+            this.bind().reloaded.replace(reloaded);
+        }
+    }
+
+    pub(crate) fn reloaded(this: &Gd<Self>) -> loaded_scripts::Reloaded {
+        this.bind().reloaded.take()
+    }
+
+    /// Whether a scan that takes in a new folder is going on.
+    pub(crate) fn is_settling(this: &Gd<Self>) -> bool {
+        this.bind().new_folder.get() && main_thread::is_scanning()
     }
 
     fn remember(&self, path: &str, change: impl FnOnce(&mut Written)) {
@@ -156,20 +205,17 @@ impl FileKeeper {
 }
 
 /// Brings what is loaded from a file to the file's state. Scenes are left alone: open ones belong to
-/// the human, and instances keep their state.
+/// the human, and instances keep their state. Scripts have a way of their own.
 fn refresh(path: &str) {
     let mut loader = ResourceLoader::singleton();
     if !loader.has_cached(path) {
         return;
     }
     let Some(mut loaded) = loader.get_cached_ref(path) else { return };
-    let text = || String::from_utf8_lossy(&bytes(path).unwrap_or_default()).into_owned();
-    if let Ok(mut script) = loaded.clone().try_cast::<Script>() {
-        script.set_source_code(&text());
-        script.reload_ex().keep_state(true).done();
-    } else if let Ok(mut shader) = loaded.clone().try_cast::<Shader>() {
+    if let Ok(mut shader) = loaded.clone().try_cast::<Shader>() {
         if path.ends_with(".gdshader") {
-            shader.set_code(&text());
+            let text = String::from_utf8_lossy(&bytes(path).unwrap_or_default()).into_owned();
+            shader.set_code(&text);
         } else {
             replace(&mut loader, path);
         }
@@ -200,12 +246,18 @@ fn remove_if_there(file: &Path) -> std::io::Result<()> {
     }
 }
 
+/// Replaces the content. A link goes on pointing where it did, and the permissions stay.
 fn write_whole(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let part = with_suffix(file, ".mcp-part");
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    let part = with_suffix(&file, ".mcp-part");
     std::fs::write(&part, bytes)?;
-    std::fs::rename(&part, file).inspect_err(|_| {
-        let _ = std::fs::remove_file(&part);
-    })
+    let permissions = std::fs::metadata(&file).map(|it| it.permissions());
+    permissions
+        .map_or(Ok(()), |it| std::fs::set_permissions(&part, it))
+        .and_then(|()| std::fs::rename(&part, &file))
+        .inspect_err(|_| {
+            let _ = std::fs::remove_file(&part);
+        })
 }
 
 fn with_suffix(file: &Path, suffix: &str) -> PathBuf {

@@ -18,10 +18,7 @@ pub(crate) fn check(editor: &Editor, path: &str, source: &str) -> Vec<Finding> {
     let Ok(mut script) = ClassDb::singleton().instantiate("GDScript").try_to::<Gd<Script>>() else {
         return Vec::new();
     };
-    let folder = match path.rsplit_once('/') {
-        Some(("res:/", _)) | None => "res://",
-        Some((folder, _)) => folder,
-    };
+    let folder = script_source::folder_of(path);
     let stand_in = script_source::stand_in(&script_source::with_absolute_paths(source, folder));
     script.set_source_code(&stand_in.source);
     script.reload();
@@ -37,11 +34,8 @@ pub(crate) fn check(editor: &Editor, path: &str, source: &str) -> Vec<Finding> {
             app.shared.feed.push(entry);
             continue;
         }
-        // Types of the script itself no longer match its class name, which is right outside.
-        if stand_in.name.as_ref().is_some_and(|it| entry.message.contains(it.as_str())) {
-            continue;
-        }
-        let message = entry.message.trim_start_matches("Parse Error: ").to_owned();
+        let message = entry.message.trim_start_matches("Parse Error: ");
+        let Some(message) = stand_in.translate(message) else { continue };
         findings.push(Finding {
             severity: entry.severity,
             source: "parse",
