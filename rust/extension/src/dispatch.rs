@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use godot_mcp_core::call::{AnswerFuture, ResourceInfo};
+use godot_mcp_core::call::{AnswerFuture, ReadFuture, ResourceInfo};
 use godot_mcp_core::gate::{Admitted, Decision};
 use godot_mcp_core::spec::ToolSpec;
 use godot_mcp_core::untrusted;
-use godot_mcp_core::{Answer, Code, Host, Reply, Site, ToolCall, ToolError};
+use godot_mcp_core::{Answer, Code, Document, Host, Reply, Site, ToolCall, ToolError};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
@@ -81,10 +81,7 @@ impl Host for EditorHost {
         resources::all()
     }
 
-    fn read_resource(
-        &self,
-        uri: String,
-    ) -> std::pin::Pin<Box<dyn Future<Output = Result<(String, String), ToolError>> + Send>> {
+    fn read_resource(&self, uri: String) -> ReadFuture {
         let mut args = Map::new();
         args.insert("uri".into(), json!(uri));
         let answer = self.call(ToolCall::new("read_resource", args));
@@ -97,10 +94,10 @@ impl Host for EditorHost {
                         resources::JSON => text.to_owned(),
                         _ => plain_text(text),
                     };
-                    Ok((mime_type.to_owned(), text))
+                    Ok(Document::text(mime_type, text))
                 }
-                Reply::Text(text) => Ok(("text/plain".to_owned(), text)),
-                Reply::Image { .. } => Err(ToolError::internal("a resource is text")),
+                Reply::Text(text) => Ok(Document::text("text/plain", text)),
+                _ => Err(ToolError::internal("a resource is text")),
             }
         })
     }

@@ -1,13 +1,11 @@
 //! A host whose tools do what tests need.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use godot_mcp_core::call::{AnswerFuture, ResourceInfo};
-use godot_mcp_core::{Code, Host, Reply, SafetyClass, ToolCall, ToolError, ToolSpec};
+use godot_mcp_core::call::{AnswerFuture, ReadFuture, ResourceInfo};
+use godot_mcp_core::{Code, Document, Host, Reply, SafetyClass, ToolCall, ToolError, ToolSpec};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -166,14 +164,11 @@ impl Host for FakeHost {
         vec![resource("godot://scene", false), resource("godot://class/{name}", true)]
     }
 
-    fn read_resource(
-        &self,
-        uri: String,
-    ) -> Pin<Box<dyn Future<Output = Result<(String, String), ToolError>> + Send>> {
+    fn read_resource(&self, uri: String) -> ReadFuture {
         Box::pin(async move {
             match &*uri {
-                "godot://scene" => Ok(("text/plain".to_owned(), "Root".to_owned())),
-                "godot://large" => Ok(("text/plain".to_owned(), "x".repeat(2 << 20))),
+                "godot://scene" => Ok(Document::text("text/plain", "Root")),
+                "godot://large" => Ok(Document::text("text/plain", "x".repeat(2 << 20))),
                 "godot://panic" => panic!("as asked"),
                 _ => Err(ToolError::not_found(format!("no resource \"{uri}\""))),
             }
