@@ -88,12 +88,7 @@ impl LegacySession {
         }
     }
 
-    pub(crate) fn set_log_level(
-        &self,
-        shared: &Shared,
-        level: Level,
-        extensions: &Extensions,
-    ) {
+    pub(crate) fn set_log_level(&self, shared: &Shared, level: Level, extensions: &Extensions) {
         *self.log_level.lock() = Some(level);
         keep(shared, extensions, |it| it.log_level = Some(level));
     }

@@ -98,9 +98,12 @@ mod tests {
     #[test]
     fn what_is_severe_enough_arrives_in_order() {
         let (logs, sink, closer) = Logs::new(Level::Notice);
-        for (severity, data) in
-            [(Severity::Error, 1), (Severity::Info, 2), (Severity::Warning, 3), (Severity::Error, 4)]
-        {
+        for (severity, data) in [
+            (Severity::Error, 1),
+            (Severity::Info, 2),
+            (Severity::Warning, 3),
+            (Severity::Error, 4),
+        ] {
             sink(severity, json!(data));
         }
         closer.close();

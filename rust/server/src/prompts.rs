@@ -41,10 +41,7 @@ pub(crate) fn arguments(
     Ok(arguments)
 }
 
-pub(crate) fn result(
-    description: String,
-    messages: Vec<(Speaker, Content)>,
-) -> GetPromptResult {
+pub(crate) fn result(description: String, messages: Vec<(Speaker, Content)>) -> GetPromptResult {
     let messages = messages.into_iter().map(|(speaker, content)| {
         let role = match speaker {
             Speaker::User => Role::User,

@@ -200,7 +200,11 @@ fn request(question: Question) -> Result<InputRequest, ToolError> {
                 ToolError::internal(format!("a form has a schema that is not allowed: {error}"))
             })?;
             InputRequest::Elicitation(ElicitRequest::new(
-                ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema },
+                ElicitRequestParams::FormElicitationParams {
+                    meta: None,
+                    message,
+                    requested_schema,
+                },
             ))
         }
         Question::Sample { prompt, max_tokens } => {

@@ -175,9 +175,7 @@ fn parts<const N: usize>(parts: [Content; N]) -> Answer {
 }
 
 async fn log(call: &ToolCall) -> Answer {
-    for message in
-        ["Tool execution started", "Tool processing data", "Tool execution completed"]
-    {
+    for message in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
         if let Some(log) = &call.log {
             log(Severity::Info, json!(message));
         }
