@@ -1,5 +1,7 @@
 //! An MCP client for tests: rmcp's own, in either era, behind plain functions.
 
+#![expect(deprecated, reason = "methods of versions before 2026-07-28 are tested too")]
+
 use std::collections::{BTreeSet, HashMap};
 use std::time::{Duration, Instant};
 
@@ -139,19 +141,16 @@ impl Client {
         }
     }
 
-    #[expect(deprecated, reason = "what clients of older versions send")]
     pub fn subscribe(&self, uri: &str) -> Result<(), rmcp::ServiceError> {
         self.runtime.block_on(self.service.subscribe(SubscribeRequestParams::new(uri)))
     }
 
-    #[expect(deprecated, reason = "what clients of older versions send")]
     pub fn unsubscribe(&self, uri: &str) {
         self.runtime
             .block_on(self.service.unsubscribe(UnsubscribeRequestParams::new(uri)))
             .expect("resources/unsubscribe");
     }
 
-    #[expect(deprecated, reason = "what clients of older versions send")]
     pub fn set_log_level(&self, level: &str) {
         let params = serde_json::from_value(json!({"level": level})).expect("a level");
         self.runtime.block_on(self.service.set_level(params)).expect("logging/setLevel");
@@ -173,10 +172,10 @@ impl Client {
                 tokio::time::timeout(Duration::from_secs(10), listening.next()).await
             });
             match next {
-                Ok(Some(Ok(ServerNotification::ResourceUpdatedNotification(it)))) => {
+                Ok(Ok(Some(ServerNotification::ResourceUpdatedNotification(it)))) => {
                     heard.push(it.params.uri);
                 }
-                Ok(Some(Ok(_))) => {}
+                Ok(Ok(Some(_))) => {}
                 other => panic!("heard {heard:?} of {wanted:?}, then {other:?}"),
             }
         }

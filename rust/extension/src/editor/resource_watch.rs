@@ -25,6 +25,8 @@ use crate::resources::{self, Target};
 /// A tree of a thousand nodes takes some milliseconds to compare.
 const STATE_PERIOD: Duration = Duration::from_millis(100);
 const FILE_PERIOD: Duration = Duration::from_millis(500);
+/// A file that was written less than this ago may not be written whole.
+const SETTLE: Duration = Duration::from_millis(50);
 /// Of larger files only size and date are compared.
 const MAX_HASHED: u64 = 1 << 20;
 
@@ -68,6 +70,13 @@ struct Watched {
     stamp: Option<(u64, SystemTime)>,
 }
 
+/// What is found of a resource, compared with the last time.
+enum Look {
+    Same,
+    Changed,
+    TooEarly,
+}
+
 /// Something may have changed.
 pub(crate) fn suspect() {
     SUSPECTED.set(true);
@@ -102,8 +111,10 @@ where
     object.connect(signal, &suspecting(host, arguments));
 }
 
+/// The method, without the arguments that the signal brings.
 fn suspecting(host: &Gd<Node>, arguments: usize) -> Callable {
-    Callable::from_object_method(host, "suspect").unbind(arguments)
+    let callable = Callable::from_object_method(host, "suspect");
+    if arguments == 0 { callable } else { callable.unbind(arguments) }
 }
 
 /// Takes over what clients have subscribed to since the last time, with the content as it is now.
@@ -159,8 +170,10 @@ pub(crate) fn look(app: &std::rc::Rc<App>) {
     let editor = Editor::new(app, None);
     let mut watched = watch.watched.take();
     for it in watched.iter_mut().filter(|it| states || !it.is_state()) {
-        if it.look(&editor) {
-            app.announce_resource(&it.uri);
+        match it.look(&editor) {
+            Look::Same => {}
+            Look::Changed => app.announce_resource(&it.uri),
+            Look::TooEarly => watch.looked_at_files.set(None),
         }
     }
     *watch.watched.borrow_mut() = watched;
@@ -193,14 +206,16 @@ impl Watched {
         !matches!(self.target, Target::File { .. })
     }
 
-    /// Whether the content is another than before.
-    fn look(&mut self, editor: &Editor) -> bool {
+    fn look(&mut self, editor: &Editor) -> Look {
         let now = match &self.target {
             Target::File { file, .. } => {
                 let stamp = stamp(file);
                 let first = self.seen == 0;
                 if stamp == self.stamp && !first {
-                    return false;
+                    return Look::Same;
+                }
+                if !first && is_fresh(stamp) {
+                    return Look::TooEarly;
                 }
                 self.stamp = stamp;
                 fingerprint(file, stamp)
@@ -210,13 +225,19 @@ impl Watched {
                 Err(error) => hash(&error.message),
             },
         };
-        std::mem::replace(&mut self.seen, now) != now
+        let same = std::mem::replace(&mut self.seen, now) == now;
+        if same { Look::Same } else { Look::Changed }
     }
 }
 
 fn stamp(file: &Path) -> Option<(u64, SystemTime)> {
     let about = std::fs::metadata(file).ok()?;
     Some((about.len(), about.modified().unwrap_or(SystemTime::UNIX_EPOCH)))
+}
+
+fn is_fresh(stamp: Option<(u64, SystemTime)>) -> bool {
+    // A date in the future is no reason to wait for it.
+    stamp.is_some_and(|it| it.1.elapsed().is_ok_and(|it| it < SETTLE))
 }
 
 fn fingerprint(file: &Path, stamp: Option<(u64, SystemTime)>) -> u64 {
