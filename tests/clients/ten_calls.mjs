@@ -36,7 +36,8 @@ function transport() {
 
 const options = generation === "1" ? {} : { versionNegotiation: { mode: "auto" } };
 const client = new parts.Client({ name: "ten-calls", version: "1" }, options);
-await client.connect(transport());
+const connection = transport();
+await client.connect(connection);
 
 const { tools } = await client.listTools();
 assert(tools.some((it) => it.name === "create_node"), "create_node is listed");
@@ -67,6 +68,7 @@ const completed = await client.complete({
 });
 assert.deepEqual(completed.completion.values, ["probes/main.tscn"]);
 
-const protocol = client.getNegotiatedProtocolVersion?.() ?? null;
+// The first generation tells only its transport.
+const protocol = client.getNegotiatedProtocolVersion?.() ?? connection.protocolVersion ?? null;
 console.log(JSON.stringify({ calls: steps.length, tools: tools.length, protocol }));
 await client.close();

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use godot_mcp_tests::editor::{Editor, Launch, repository};
+use godot_mcp_tests::client::{Client, Era};
+use godot_mcp_tests::editor::{Launch, repository};
 use serde_json::{Value, json};
 
 /// Something that `scripts/third_party.sh` installs.
@@ -29,16 +30,6 @@ fn printed(command: &mut Command) -> String {
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {}\n{text}\n{errors}", output.status);
     text
-}
-
-/// The ten calls have renamed and saved a node; a file that has it is what they left.
-#[track_caller]
-fn check_saved(editor: &Editor, client: &str, printed: &str) {
-    let about: Value = serde_json::from_str(printed.trim()).expect("one line of JSON");
-    println!("{client}: {about}");
-    assert_eq!(about["calls"], 10);
-    let scene = std::fs::read_to_string(editor.project.join("probes/main.tscn")).expect("a scene");
-    assert!(scene.contains("[node name=\"Cap\" type=\"Node2D\" parent=\"Player\""), "{scene}");
 }
 
 /// With `--strict`, it also complains about schemas that some model's client could not take (S11.7).
@@ -77,40 +68,41 @@ fn the_inspector_lists_and_calls() {
     editor.quit();
 }
 
+/// Each SDK in both eras: TypeScript's first generation knows only sessions.
 #[test]
-fn typescript_clients_make_ten_calls() {
+fn sdk_clients_make_ten_calls() {
     let packages = third_party("typescript");
-    for generation in ["1", "2"] {
-        let editor = Launch::fixture("plain").start();
-        let text = printed(
-            node().arg(repository().join("tests/clients/ten_calls.mjs")).arg(&packages).args([
-                generation,
-                "--url",
-                &editor.url,
-                "--token",
-                &editor.token,
-            ]),
-        );
-        check_saved(&editor, &format!("TypeScript {generation}"), &text);
-        editor.quit();
+    let typescript = |generation: &str| {
+        let mut command = node();
+        command.arg(repository().join("tests/clients/ten_calls.mjs"));
+        command.arg(&packages).arg(generation);
+        command
+    };
+    let python = |mode: &str| {
+        let mut command = Command::new(third_party("python"));
+        command.arg(repository().join("tests/clients/ten_calls.py")).arg(mode);
+        command
+    };
+    let editor = Launch::fixture("plain").start();
+    let scene = editor.project.join("probes/main.tscn");
+    let before = std::fs::read(&scene).expect("a scene");
+    for (mut client, name, protocol) in [
+        (typescript("1"), "TypeScript 1", json!("2025-11-25")),
+        (typescript("2"), "TypeScript 2", json!("2026-07-28")),
+        (python("legacy"), "Python, session", json!("2025-11-25")),
+        (python("auto"), "Python", json!("2026-07-28")),
+    ] {
+        let text = printed(client.args(["--url", &editor.url, "--token", &editor.token]));
+        let about: Value = serde_json::from_str(text.trim()).expect("one line of JSON");
+        println!("{name}: {about}");
+        assert_eq!((&about["calls"], &about["protocol"]), (&json!(10), &protocol), "{name}");
+        // The ten calls have made, renamed and saved a node.
+        let saved = std::fs::read_to_string(&scene).expect("a scene");
+        let node = "[node name=\"Cap\" type=\"Node2D\" parent=\"Player\"";
+        assert!(saved.contains(node), "{name}: {saved}");
+        std::fs::write(&scene, &before).expect("written");
+        Client::connect(&editor, Era::Modern)
+            .ok("reload_scene", json!({"scene_path": "res://probes/main.tscn", "confirm": true}));
     }
-}
-
-#[test]
-fn the_python_client_makes_ten_calls() {
-    let python = third_party("python");
-    for mode in ["legacy", "auto"] {
-        let editor = Launch::fixture("plain").start();
-        let text = printed(
-            Command::new(&python).arg(repository().join("tests/clients/ten_calls.py")).args([
-                mode,
-                "--url",
-                &editor.url,
-                "--token",
-                &editor.token,
-            ]),
-        );
-        check_saved(&editor, &format!("Python {mode}"), &text);
-        editor.quit();
-    }
+    editor.quit();
 }
