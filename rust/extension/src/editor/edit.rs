@@ -6,7 +6,9 @@
 
 use godot::builtin::{StringName, Variant, VariantType};
 use godot::classes::undo_redo::MergeMode;
-use godot::classes::{EditorInterface, EditorUndoRedoManager, Node, Object, RefCounted};
+use godot::classes::{
+    EditorInterface, EditorUndoRedoManager, Node, Object, ProjectSettings, RefCounted,
+};
 use godot::meta::ToGodot;
 use godot::obj::{Gd, NewGd, Singleton};
 use godot_mcp_core::spec::ToolSpec;
@@ -14,7 +16,7 @@ use godot_mcp_core::{Answer, Reply, ToolError, UndoKind};
 use serde_json::{Map, Value, json};
 
 use super::Editor;
-use super::files::FileKeeper;
+use super::files::{self, FileKeeper};
 use super::persistence::{self, Verdict};
 use super::scene::Scene;
 use super::values;
@@ -42,6 +44,15 @@ pub(crate) enum Op {
         path: String,
         bytes: Option<Vec<u8>>,
     },
+    /// Sets a project setting in memory, or removes it when the value is null. `order` is its place
+    /// in the file, -1 for a new one.
+    Setting {
+        name: String,
+        value: Variant,
+        order: i32,
+    },
+    /// Writes `project.godot` from the settings in memory.
+    SaveProject,
 }
 
 impl Op {
@@ -86,7 +97,13 @@ impl Op {
                 .try_call(method, args)
                 .map(drop)
                 .map_err(|it| ToolError::internal(format!("the engine refused {method}: {it}"))),
-            Self::File { path, bytes } => keeper.bind().write(path, bytes.as_deref()),
+            Self::File { path, bytes } => FileKeeper::write(keeper, path, bytes.as_deref()),
+            Self::Setting { name, value, order } => {
+                let args = [name.to_variant(), value.clone(), order.to_variant()];
+                keeper.clone().call("put_setting", &args);
+                Ok(())
+            }
+            Self::SaveProject => FileKeeper::save(keeper),
         }
     }
 
@@ -104,13 +121,28 @@ impl Op {
             Self::Call { object, method, args } => manager.add_do_method(object, method, args),
             Self::File { path, bytes } => {
                 let args = [path.to_variant(), FileKeeper::bytes_variant(bytes.as_deref())];
-                if undo {
-                    manager.add_undo_method(keeper, "restore", &args);
-                } else {
-                    manager.add_do_method(keeper, "restore", &args);
-                }
+                record_call(keeper, "restore", &args, undo, manager);
             }
+            Self::Setting { name, value, order } => {
+                let args = [name.to_variant(), value.clone(), order.to_variant()];
+                record_call(keeper, "put_setting", &args, undo, manager);
+            }
+            Self::SaveProject => record_call(keeper, "save_project", &[], undo, manager),
         }
+    }
+}
+
+fn record_call(
+    keeper: &Gd<FileKeeper>,
+    method: &str,
+    args: &[Variant],
+    undo: bool,
+    manager: &mut Gd<EditorUndoRedoManager>,
+) {
+    if undo {
+        manager.add_undo_method(keeper, method, args);
+    } else {
+        manager.add_do_method(keeper, method, args);
     }
 }
 
@@ -145,6 +177,10 @@ enum Check {
     Property { object: Gd<Object>, property: StringName, wanted: Variant, old: Variant },
     /// A call of a const method answers this.
     Answers { object: Gd<Object>, method: StringName, args: Vec<Variant>, wanted: Variant },
+    /// The file holds these bytes, or does not exist.
+    File { path: String, bytes: Option<Vec<u8>> },
+    /// The project setting has this value; null when there is none.
+    Setting { name: String, value: Variant },
 }
 
 /// One step: how it is shown, how it is made, how it is taken back.
@@ -227,6 +263,8 @@ pub(crate) type Settle = Box<dyn FnMut(&Editor) -> Option<Map<String, Value>>>;
 enum Scope {
     /// The history of the edited scene.
     Scene(Gd<Node>),
+    /// The history of the edited scene for an edit of files, which leaves the scene as it is.
+    Files(Gd<Node>),
     /// The history of the project, even when a scene is open: for edits that open or close scenes,
     /// after which the history of the scene before is out of reach.
     Project,
@@ -257,6 +295,67 @@ impl Edit {
     /// An edit of project files that opens or closes scenes, in the project's own history.
     pub(crate) fn of_project(title: impl Into<String>) -> Self {
         Self::new(title, Scope::Project)
+    }
+
+    /// An edit of project files and settings: in the history of the edited scene, where the human's
+    /// Ctrl+Z finds it, without marking that scene as changed; in the project's without a scene.
+    pub(crate) fn of_files(title: impl Into<String>) -> Self {
+        let root = EditorInterface::singleton().get_edited_scene_root();
+        Self::new(title, root.map_or(Scope::Project, Scope::Files))
+    }
+
+    /// Writes a file, or deletes it when there are no bytes. Missing folders are made, a `.uid` goes
+    /// with its file, and what is loaded from it is brought up to date (S6.5).
+    pub(crate) fn write_file(&mut self, path: &str, bytes: Option<Vec<u8>>) {
+        let old = files::bytes(path);
+        if old == bytes {
+            return;
+        }
+        let size = bytes.as_ref().map(Vec::len);
+        let mut change = match size {
+            Some(size) => json!({"write": path, "bytes": size}),
+            None => json!({"delete": path}),
+        };
+        if let Some(old) = &old {
+            change["old_bytes"] = json!(old.len());
+        }
+        let mut step = Step::new(change)
+            .apply(Op::File { path: path.to_owned(), bytes: bytes.clone() })
+            .revert(Op::File { path: path.to_owned(), bytes: old });
+        step.checks.push(Check::File { path: path.to_owned(), bytes });
+        self.steps.push(step);
+    }
+
+    /// Sets project settings, or removes those with a null value, and saves `project.godot`. Undo
+    /// restores its exact bytes. `after` runs each time the settings have changed.
+    pub(crate) fn set_settings(&mut self, values: &[(String, Variant)], after: &[Op]) {
+        let settings = ProjectSettings::singleton();
+        let mut reverts = Vec::new();
+        for (name, value) in values {
+            let (old, order) = match settings.has_setting(name) {
+                true => (own_copy(&settings.get_setting(name)), settings.get_order(name)),
+                false => (Variant::nil(), -1),
+            };
+            let value = own_copy(value);
+            let order_now = if value.is_nil() { -1 } else { order };
+            let mut step = Step::new(set_change(name, &old, &value)).apply(Op::Setting {
+                name: name.clone(),
+                value: value.clone(),
+                order: order_now,
+            });
+            step.checks.push(Check::Setting { name: name.clone(), value });
+            self.steps.push(step);
+            reverts.push(Op::Setting { name: name.clone(), value: old, order });
+        }
+        let mut save = Step::new(json!({"write": files::PROJECT_FILE})).apply(Op::SaveProject);
+        save.apply.extend(after.iter().cloned());
+        // One step takes all of it back, so that the file is restored after the settings are.
+        reverts.reverse();
+        save.revert = reverts;
+        let old = files::bytes(files::PROJECT_FILE);
+        save.revert.push(Op::File { path: files::PROJECT_FILE.to_owned(), bytes: old });
+        save.revert.extend(after.iter().cloned());
+        self.steps.push(save);
     }
 
     /// Holds the answer back until what the edit set off has come about.
@@ -510,6 +609,26 @@ impl Edit {
                         )));
                     }
                 }
+                Check::File { path, bytes } => {
+                    if files::bytes(path) != *bytes {
+                        return Err(ToolError::internal(format!(
+                            "\"{path}\" does not hold what was written"
+                        )));
+                    }
+                }
+                Check::Setting { name, value } => {
+                    let settings = ProjectSettings::singleton();
+                    let found = match settings.has_setting(name) {
+                        true => settings.get_setting(name),
+                        false => Variant::nil(),
+                    };
+                    if !values::same(value, &found) {
+                        return Err(ToolError::internal(format!(
+                            "the setting \"{name}\" reads back as {}",
+                            values::summary(&found)
+                        )));
+                    }
+                }
             }
         }
         Ok(facts)
@@ -527,7 +646,7 @@ impl Edit {
     /// Enters the applied edit into the history, without running it again.
     fn record(&self, editor: &Editor, keeper: &Gd<FileKeeper>) -> Option<String> {
         let context: Gd<Object> = match &self.scope {
-            Scope::Scene(root) => root.clone().upcast(),
+            Scope::Scene(root) | Scope::Files(root) => root.clone().upcast(),
             Scope::Project => keeper.clone().upcast(),
             Scope::EditorState(_) => return None,
         };

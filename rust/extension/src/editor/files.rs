@@ -1,68 +1,231 @@
 //! Project files as undoable bytes (S6.5).
 
-use std::path::PathBuf;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 use godot::builtin::{GString, PackedByteArray, Variant};
-use godot::classes::{EditorInterface, ProjectSettings, RefCounted};
+use godot::classes::resource_loader::CacheMode;
+use godot::classes::{
+    EditorInterface, PackedScene, ProjectSettings, RefCounted, Resource, ResourceLoader, Script,
+    Shader,
+};
+use godot::global::{Error, godot_error, godot_warn};
 use godot::meta::ToGodot;
-use godot::obj::{Base, Singleton};
+use godot::obj::{Base, Gd, Singleton};
 use godot::register::{GodotClass, godot_api};
 use godot_mcp_core::{Code, ToolError};
+use sha2::{Digest as _, Sha256};
 
 /// Writes and restores files for the undo history, which calls it by name.
+///
+/// One keeper serves one edit. It remembers what it wrote last, so a file that somebody else
+/// changed meanwhile is left alone: undo takes back our change, never theirs.
 #[derive(GodotClass)]
 #[class(tool, internal, init, base = RefCounted)]
 pub(crate) struct FileKeeper {
+    /// By path. Invariant: borrowed only for look-ups, never across an engine call.
+    written: RefCell<HashMap<String, Written>>,
     base: Base<RefCounted>,
+}
+
+#[derive(Clone, Default)]
+struct Written {
+    /// Content after our last write; none for a file that we removed.
+    digest: Option<[u8; 32]>,
+    /// `.uid` that the editor gave a new file: a redo writes the same one.
+    uid: Option<Vec<u8>>,
+    /// Folders that the write made, the outermost first.
+    folders: Vec<PathBuf>,
 }
 
 #[godot_api]
 impl FileKeeper {
     /// Entry for undo and redo: bytes to write, or null to delete.
-    #[func]
-    fn restore(&self, path: GString, bytes: Variant) {
+    #[func(gd_self)]
+    fn restore(this: Gd<Self>, path: GString, bytes: Variant) {
         // Null converts to an empty array, which would leave an empty file.
         let bytes = (!bytes.is_nil())
             .then(|| bytes.try_to::<PackedByteArray>().unwrap_or_default().to_vec());
-        if let Err(error) = self.write(&path.to_string(), bytes.as_deref()) {
-            godot::global::godot_error!("MCP: {}", error.message);
+        let path = path.to_string();
+        let known = this.bind().written.borrow().get(&path).map(|it| it.digest);
+        if let Some(known) = known
+            && known != digest_of(&path)
+        {
+            warn_left_alone(&path);
+            return;
+        }
+        if let Err(error) = Self::write(&this, &path, bytes.as_deref()) {
+            godot_error!("MCP: {}", error.message);
+        }
+    }
+
+    /// Entry for undo and redo: sets a project setting, or removes it when the value is null. Saving
+    /// is a step of its own.
+    #[func(gd_self)]
+    fn put_setting(_this: Gd<Self>, name: GString, value: Variant, order: i32) {
+        let mut settings = ProjectSettings::singleton();
+        settings.set_setting(&name, &value);
+        if !value.is_nil() && order >= 0 {
+            settings.set_order(&name, order);
+        }
+    }
+
+    /// Entry for do and redo: writes `project.godot`.
+    #[func(gd_self)]
+    fn save_project(this: Gd<Self>) {
+        if let Err(error) = Self::save(&this) {
+            godot_error!("MCP: {}", error.message);
         }
     }
 }
+
+/// Undo and redo take back our change, never somebody else's.
+pub(crate) fn warn_left_alone(path: &str) {
+    godot_warn!("MCP: \"{path}\" was changed meanwhile, so undo and redo leave it as it is.");
+}
+
+/// Where project settings are saved.
+pub(crate) const PROJECT_FILE: &str = "res://project.godot";
 
 impl FileKeeper {
     pub(crate) fn bytes_variant(bytes: Option<&[u8]>) -> Variant {
         bytes.map_or_else(Variant::nil, |it| PackedByteArray::from(it).to_variant())
     }
 
-    /// Writes a file completely or not at all, or deletes it, and tells the editor.
-    pub(crate) fn write(&self, path: &str, bytes: Option<&[u8]>) -> Result<(), ToolError> {
+    pub(crate) fn save(this: &Gd<Self>) -> Result<(), ToolError> {
+        let saved = ProjectSettings::singleton().save();
+        this.bind().remember(PROJECT_FILE, |it| it.digest = digest_of(PROJECT_FILE));
+        if saved == Error::OK {
+            return Ok(());
+        }
+        let message = format!("cannot write project.godot: {saved:?}");
+        Err(ToolError::new(Code::PreconditionFailed, message).hint("check its permissions"))
+    }
+
+    /// Writes a file completely or not at all, or deletes it, and tells the editor. Nothing is bound
+    /// meanwhile, since the editor runs scripts when it hears of files.
+    pub(crate) fn write(
+        this: &Gd<Self>,
+        path: &str,
+        bytes: Option<&[u8]>,
+    ) -> Result<(), ToolError> {
         let file = absolute(path);
+        let uid_file = with_suffix(&file, ".uid");
+        let known = this.bind().written.borrow().get(path).cloned().unwrap_or_default();
         let result = match bytes {
-            Some(bytes) => write_whole(&file, bytes),
-            None => match std::fs::remove_file(&file) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
-                result => result,
-            },
+            Some(bytes) => make_folders(&file).and_then(|folders| {
+                this.bind().remember(path, |it| it.folders.extend(folders));
+                if let Some(uid) = &known.uid
+                    && !uid_file.exists()
+                {
+                    write_whole(&uid_file, uid)?;
+                }
+                write_whole(&file, bytes)
+            }),
+            None => {
+                let uid = std::fs::read(&uid_file).ok();
+                this.bind().remember(path, |it| it.uid = uid.or_else(|| it.uid.take()));
+                remove_if_there(&file).and_then(|()| remove_if_there(&uid_file))
+            }
         };
         result.map_err(|it| {
             ToolError::new(Code::PreconditionFailed, format!("cannot write \"{path}\": {it}"))
                 .hint("check permissions and free space; nothing was changed")
         })?;
+        if bytes.is_none() {
+            for folder in known.folders.iter().rev() {
+                // One that somebody put something into stays.
+                let _ = std::fs::remove_dir(folder);
+            }
+            this.bind().remember(path, |it| it.folders.clear());
+        }
+        this.bind().remember(path, |it| it.digest = bytes.map(digest));
         if let Some(mut files) = EditorInterface::singleton().get_resource_filesystem() {
             files.update_file(path);
         }
+        if bytes.is_some() {
+            refresh(path);
+        }
         Ok(())
+    }
+
+    fn remember(&self, path: &str, change: impl FnOnce(&mut Written)) {
+        change(self.written.borrow_mut().entry(path.to_owned()).or_default());
     }
 }
 
-fn write_whole(file: &std::path::Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut part = file.as_os_str().to_owned();
-    part.push(".mcp-part");
+/// Brings what is loaded from a file to the file's state. Scenes are left alone: open ones belong to
+/// the human, and instances keep their state.
+fn refresh(path: &str) {
+    let mut loader = ResourceLoader::singleton();
+    if !loader.has_cached(path) {
+        return;
+    }
+    let Some(mut loaded) = loader.get_cached_ref(path) else { return };
+    let text = || String::from_utf8_lossy(&bytes(path).unwrap_or_default()).into_owned();
+    if let Ok(mut script) = loaded.clone().try_cast::<Script>() {
+        script.set_source_code(&text());
+        script.reload_ex().keep_state(true).done();
+    } else if let Ok(mut shader) = loaded.clone().try_cast::<Shader>() {
+        if path.ends_with(".gdshader") {
+            shader.set_code(&text());
+        } else {
+            replace(&mut loader, path);
+        }
+    } else if loaded.clone().try_cast::<PackedScene>().is_err() {
+        replace(&mut loader, path);
+        loaded.emit_changed();
+    }
+}
+
+/// Loads into the object that is in memory already.
+fn replace(loader: &mut Gd<ResourceLoader>, path: &str) -> Option<Gd<Resource>> {
+    loader.load_ex(path).cache_mode(CacheMode::REPLACE).done()
+}
+
+fn make_folders(file: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let missing: Vec<PathBuf> =
+        file.ancestors().skip(1).take_while(|it| !it.exists()).map(Path::to_owned).collect();
+    if let Some(folder) = file.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    Ok(missing.into_iter().rev().collect())
+}
+
+fn remove_if_there(file: &Path) -> std::io::Result<()> {
+    match std::fs::remove_file(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}
+
+fn write_whole(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let part = with_suffix(file, ".mcp-part");
     std::fs::write(&part, bytes)?;
     std::fs::rename(&part, file).inspect_err(|_| {
         let _ = std::fs::remove_file(&part);
     })
+}
+
+fn with_suffix(file: &Path, suffix: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+fn digest(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+/// Of the file as it is now; none when it does not exist.
+fn digest_of(path: &str) -> Option<[u8; 32]> {
+    bytes(path).map(|it| digest(&it))
+}
+
+/// SHA-256 in hexadecimal, as answers give it.
+pub(crate) fn sha256(bytes: &[u8]) -> String {
+    digest(bytes).iter().map(|it| format!("{it:02x}")).collect()
 }
 
 /// The file behind an accepted `res://` path.

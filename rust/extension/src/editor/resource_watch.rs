@@ -148,13 +148,17 @@ pub(crate) fn follow(app: &std::rc::Rc<App>) {
     }
 }
 
+/// Whether anybody has subscribed, or did a moment ago. Asked once a frame.
+pub(crate) fn is_needed(app: &App) -> bool {
+    let watch = &app.resource_watch;
+    watch.version.get() != app.shared.watch_list.version.load(Ordering::Acquire)
+        || !watch.watched.borrow().is_empty()
+}
+
 /// Looks at what is watched, when there is a reason to, and tells what has changed.
 pub(crate) fn look(app: &std::rc::Rc<App>) {
     follow(app);
     let watch = &app.resource_watch;
-    if watch.watched.borrow().is_empty() {
-        return;
-    }
     let due =
         |last: &Cell<Option<Instant>>, period| last.get().is_none_or(|it| it.elapsed() >= period);
     let states = SUSPECTED.get() && due(&watch.looked, STATE_PERIOD);
