@@ -17,6 +17,7 @@ use rmcp::service::{
     serve_client_with_lifecycle,
 };
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::common::client_side_sse::FixedInterval;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -93,6 +94,8 @@ impl Client {
             config.auth_header = Some(token.to_owned());
         }
         config.custom_headers = HashMap::new();
+        // Once a second. By default the waits double, up to minutes after a slow restart.
+        config.retry_config = std::sync::Arc::new(FixedInterval::default());
         let lifecycle = match era {
             Era::Sessions => ClientLifecycleMode::Initialize,
             Era::Modern => ClientLifecycleMode::Discover {
