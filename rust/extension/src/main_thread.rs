@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use godot::classes::{CanvasItem, DisplayServer, EditorInterface, Os};
 use godot::obj::{Gd, InstanceId, Singleton};
-use godot_mcp_core::call::ProgressSink;
+use godot_mcp_core::call::{LogSink, ProgressSink};
 use godot_mcp_core::gate::Admitted;
 use godot_mcp_core::{Answer, CancelFlag, Code, SafetyClass, Site, ToolError};
 use parking_lot::{Condvar, Mutex};
@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 
 use crate::app::{self, App, Glance};
 use crate::dispatch;
-use crate::editor::{Editor, scene_keeper};
+use crate::editor::{Editor, log_feed, resource_watch, scene_keeper};
 use crate::host_node::drain_log;
 use crate::tool::Outcome;
 
@@ -45,6 +45,7 @@ pub(crate) struct Job {
     pub(crate) cancel: CancelFlag,
     pub(crate) deadline: Instant,
     pub(crate) progress: Option<ProgressSink>,
+    pub(crate) log: Option<LogSink>,
     pub(crate) reply: oneshot::Sender<Answer>,
 }
 
@@ -278,6 +279,13 @@ impl Pump {
             return;
         }
         self.look(app);
+        if resource_watch::is_needed(app) {
+            // Runs no job, but asks the editor things that a job may ask too.
+            let looked = self.guarded("resources", || Ok(resource_watch::look(app)));
+            if let Err(error) = looked {
+                tracing::error!("{error}");
+            }
+        }
         let queue = &app.shared.queue;
         queue.sweep();
         let period = self.take_over_sleep();
@@ -353,10 +361,22 @@ impl Pump {
         }
         let name = job.call.spec().name.clone();
         app.shared.heartbeat.set_busy(format!("tool {name}"));
-        let outcome = self.guarded(&name, || dispatch::run(app, &job));
+        let cursor = app.shared.feed.cursor();
+        let is_edit = job.is_edit();
+        let outcome = self.guarded(&name, || {
+            // Who has just subscribed hears of what this call changes.
+            resource_watch::follow(app);
+            dispatch::run(app, &job)
+        });
         app.shared.heartbeat.set_busy("");
         // What the call logged is in the feed before its answer arrives.
         drain_log(app);
+        if let Some(log) = &job.log {
+            log_feed::forward(&app.shared.feed, cursor, log);
+        }
+        if is_edit {
+            resource_watch::suspect();
+        }
         match outcome {
             Ok(Outcome::Done(reply)) => job.answer(Ok(reply)),
             Ok(Outcome::Wait(poll)) => self.pending.borrow_mut().push(Pending { job, poll }),
@@ -517,7 +537,10 @@ mod tests {
         let args = args.as_object().cloned().unwrap_or_else(Map::new);
         let (reply, answer) = oneshot::channel();
         let call = gate.admit(name, args).expect("valid");
-        (Job { call, cancel: CancelFlag::default(), deadline, progress: None, reply }, answer)
+        (
+            Job { call, cancel: CancelFlag::default(), deadline, progress: None, log: None, reply },
+            answer,
+        )
     }
 
     fn later() -> Instant {
