@@ -15,6 +15,7 @@ use godot_mcp_core::heartbeat::Heartbeat;
 use godot_mcp_server::Server;
 use parking_lot::Mutex;
 
+use crate::activity::Activity;
 use crate::editor::history::UndoTokens;
 use crate::editor::snapshots::Snapshots;
 use crate::main_thread::{Pump, Queue};
@@ -26,6 +27,7 @@ pub(crate) struct Shared {
     pub(crate) feed: Feed,
     pub(crate) heartbeat: Heartbeat,
     pub(crate) queue: Queue,
+    pub(crate) activity: Arc<Activity>,
     /// What the main thread last saw, for tools that answer without it.
     pub(crate) glance: ArcSwap<Glance>,
     /// Names of connected clients, told by the server.
@@ -53,7 +55,11 @@ pub(crate) struct App {
     pub(crate) undo_tokens: RefCell<UndoTokens>,
     /// `log.gd`, which collects from all threads.
     pub(crate) logger: Gd<RefCounted>,
+    /// State of `activity` that the dock was told of.
+    pub(crate) told: Cell<u64>,
     server: RefCell<Option<Server>>,
+    /// The bearer token that clients need, when they need one.
+    token: Option<String>,
     discovery_file: Cell<Option<PathBuf>>,
 }
 
@@ -86,6 +92,7 @@ impl App {
         shared: Arc<Shared>,
         tools: HashMap<&'static str, crate::tool::Runner>,
         logger: Gd<RefCounted>,
+        token: Option<String>,
     ) -> Self {
         Self {
             shared,
@@ -94,7 +101,9 @@ impl App {
             snapshots: RefCell::default(),
             undo_tokens: RefCell::default(),
             logger,
+            told: Cell::new(0),
             server: RefCell::new(None),
+            token,
             discovery_file: Cell::new(None),
         }
     }
@@ -106,6 +115,10 @@ impl App {
 
     pub(crate) fn url(&self) -> String {
         self.server.borrow().as_ref().map(|it| it.url().to_owned()).unwrap_or_default()
+    }
+
+    pub(crate) fn token(&self) -> Option<String> {
+        self.token.clone()
     }
 
     /// In this order: no new calls, waiting calls answered, the thread joined, the engine's sleep

@@ -34,42 +34,14 @@ impl Host for EditorHost {
     fn call(&self, call: ToolCall) -> AnswerFuture {
         let shared = Arc::clone(&self.0);
         Box::pin(async move {
-            let ToolCall { name, arguments, cancel, progress, .. } = call;
-            let admitted = shared.gate.admit(&name, arguments)?;
-            if admitted.spec().site == Site::Offline {
-                return run_offline(&shared, admitted);
+            let started = Instant::now();
+            let (name, client) = (call.name.clone(), call.client.clone());
+            let answer = answer(&shared, call).await;
+            if let Some(tool) = shared.gate.registry().get(&name) {
+                let class = tool.spec.class;
+                shared.activity.record(name, class, client, started.elapsed(), &answer);
             }
-            let (reply, answer) = oneshot::channel();
-            let deadline = Instant::now() + admitted.spec().timeout;
-            shared.queue.submit(Job {
-                call: admitted,
-                cancel: cancel.clone(),
-                deadline,
-                progress,
-                reply,
-            });
-            // The main thread answers at the deadline by itself; this catches one that is blocked.
-            let grace = std::time::Duration::from_millis(500);
-            let late = tokio::time::sleep_until((deadline + grace).into());
-            tokio::select! {
-                answer = answer => answer.unwrap_or_else(|_| {
-                    Err(ToolError::new(Code::Cancelled, "the plugin was switched off"))
-                }),
-                () = late => {
-                    cancel.cancel();
-                    let stalled = shared.heartbeat.stalled_ms();
-                    Err(ToolError::new(
-                        Code::Timeout,
-                        format!("the editor's main thread has not moved for {stalled} ms"),
-                    )
-                    .hint("`health_check` says when it is back")
-                    .details(json!({
-                        "may_have_applied": true,
-                        "main_thread_stalled_ms": stalled,
-                        "busy_with": shared.heartbeat.busy_with(),
-                    })))
-                }
-            }
+            answer
         })
     }
 
@@ -107,6 +79,41 @@ impl Host for EditorHost {
 
     fn clients_changed(&self, clients: Vec<String>) {
         *self.0.clients.lock() = clients;
+        self.0.activity.touch();
+    }
+}
+
+/// Runs one call, from the gate to its answer.
+async fn answer(shared: &Shared, call: ToolCall) -> Answer {
+    let ToolCall { name, arguments, cancel, progress, .. } = call;
+    let admitted = shared.gate.admit(&name, arguments)?;
+    if admitted.spec().site == Site::Offline {
+        return run_offline(shared, admitted);
+    }
+    let (reply, answer) = oneshot::channel();
+    let deadline = Instant::now() + admitted.spec().timeout;
+    shared.queue.submit(Job { call: admitted, cancel: cancel.clone(), deadline, progress, reply });
+    // The main thread answers at the deadline by itself; this catches one that is blocked.
+    let grace = std::time::Duration::from_millis(500);
+    let late = tokio::time::sleep_until((deadline + grace).into());
+    tokio::select! {
+        answer = answer => answer.unwrap_or_else(|_| {
+            Err(ToolError::new(Code::Cancelled, "the plugin was switched off"))
+        }),
+        () = late => {
+            cancel.cancel();
+            let stalled = shared.heartbeat.stalled_ms();
+            Err(ToolError::new(
+                Code::Timeout,
+                format!("the editor's main thread has not moved for {stalled} ms"),
+            )
+            .hint("`health_check` says when it is back")
+            .details(json!({
+                "may_have_applied": true,
+                "main_thread_stalled_ms": stalled,
+                "busy_with": shared.heartbeat.busy_with(),
+            })))
+        }
     }
 }
 
