@@ -1,0 +1,168 @@
+@tool
+extends PanelContainer
+## One call in the dock: what was called, what it came to, how long it took, and who called.
+##
+## Pressed, it unfolds the message and the hint of a refusal, and the time of day.
+
+## The human wants the edit with this token undone.
+signal undo_requested(token: String)
+
+const CLASS_NAMES := {
+	"read_only": "Only reads",
+	"mutating": "Edits, undoable",
+	"destructive": "Deletes or overwrites",
+	"runtime": "Drives the game",
+}
+
+var call := {}
+
+var _hovered := false
+
+@onready var _margin: MarginContainer = %Margin
+@onready var _lines: VBoxContainer = %Lines
+@onready var _icon: TextureRect = %Icon
+@onready var _tool: Label = %Tool
+@onready var _time: Label = %Time
+@onready var _detail: Label = %Detail
+@onready var _client: Label = %Client
+@onready var _more: Label = %More
+@onready var _undo: Button = %Undo
+
+
+func _ready() -> void:
+	_undo.pressed.connect(func() -> void: undo_requested.emit(call.get("undo_token", "")))
+	mouse_entered.connect(_hover.bind(true))
+	mouse_exited.connect(_hover.bind(false))
+	focus_entered.connect(queue_redraw)
+	focus_exited.connect(queue_redraw)
+	_lines.resized.connect(_share_width)
+	_theme()
+
+
+func _notification(what: int) -> void:
+	if what == NOTIFICATION_THEME_CHANGED and is_node_ready():
+		_theme()
+	elif what == NOTIFICATION_TRANSLATION_CHANGED and is_node_ready() and not call.is_empty():
+		_fill()
+
+
+func _gui_input(event: InputEvent) -> void:
+	var click := event as InputEventMouseButton
+	var clicked := click != null and click.pressed and click.button_index == MOUSE_BUTTON_LEFT
+	if clicked or event.is_action_pressed(&"ui_accept"):
+		_more.visible = not _more.visible
+		accept_event()
+
+
+## Shows a call, an entry of [code]GodotMcp.calls()[/code].
+func show_call(entry: Dictionary) -> void:
+	if entry == call:
+		return
+	if entry.seq != call.get("seq", 0):
+		_more.visible = false
+	call = entry
+	_fill()
+	_theme()
+
+
+func _fill() -> void:
+	_tool.text = call.tool
+	_time.text = _duration(call.msec)
+	_client.text = _short(call.client)
+	_detail.text = _outcome()
+	_undo.visible = call.get("standing", "") == "newest"
+	_client.visible = not _undo.visible
+	_more.text = "\n".join(_more_lines())
+	tooltip_text = "\n".join([call.tool, _detail.text, call.client].filter(
+			func(it: String) -> bool: return not it.is_empty()))
+
+
+func _outcome() -> String:
+	if call.has("code"):
+		return call.code
+	if call.get("preview", false):
+		return tr("Preview")
+	var title: String = call.get("title", "")
+	if call.get("standing", "") in ["undone", "gone"]:
+		return tr("Undone: %s") % title
+	return title
+
+
+func _more_lines() -> PackedStringArray:
+	var lines: PackedStringArray = []
+	if call.has("code"):
+		lines.append(call.message)
+		if not call.hint.is_empty():
+			lines.append(call.hint)
+	var zone: int = Time.get_time_zone_from_system().bias * 60
+	var clock := Time.get_time_string_from_unix_time(int(call.unix_time) + zone)
+	lines.append(" · ".join([clock, tr(CLASS_NAMES.get(call.safety_class, "")), call.client].filter(
+			func(it: String) -> bool: return not it.is_empty())))
+	return lines
+
+
+## A client's name without its version.
+func _short(client: String) -> String:
+	var space := client.rfind(" ")
+	return client.left(space) if space > 0 and client.substr(space + 1).left(1).is_valid_int() else client
+
+
+func _duration(msec: float) -> String:
+	if msec < 10.0:
+		return "%.1f ms" % msec
+	return "%d ms" % roundi(msec) if msec < 1000.0 else "%.1f s" % (msec / 1000.0)
+
+
+## An error code is shown whole; else the client gets what it needs, up to a share.
+func _share_width() -> void:
+	var room := floorf(_lines.size.x * 0.4)
+	if call.has("code"):
+		room = _lines.size.x - _text_width(_detail) - 8.0 * EditorInterface.get_editor_scale()
+	elif _detail.text.is_empty():
+		room = _lines.size.x
+	_client.custom_minimum_size.x = clampf(_text_width(_client), 0.0, maxf(room, 0.0))
+
+
+func _text_width(label: Label) -> float:
+	var font_size := label.get_theme_font_size(&"font_size")
+	var font := label.get_theme_font(&"font")
+	return ceilf(font.get_string_size(label.text, HORIZONTAL_ALIGNMENT_LEFT, -1, font_size).x) + 1.0
+
+
+func _theme() -> void:
+	if is_part_of_edited_scene():
+		return
+	var scale_by := EditorInterface.get_editor_scale()
+	for side: StringName in [&"margin_left", &"margin_top", &"margin_right", &"margin_bottom"]:
+		_margin.add_theme_constant_override(side, roundi(4 * scale_by))
+	_lines.add_theme_constant_override(&"separation", roundi(2 * scale_by))
+	var font_color := get_theme_color(&"font_color", &"Label")
+	var dim := Color(font_color, font_color.a * 0.65)
+	var failed := call.has("code")
+	var undone: bool = call.get("standing", "") in ["undone", "gone"]
+	_icon.texture = get_theme_icon(&"StatusError" if failed else &"StatusSuccess", &"EditorIcons")
+	_icon.modulate.a = 1.0 if failed else 0.7
+	_icon.custom_minimum_size.y = _tool.get_combined_minimum_size().y
+	_undo.icon = get_theme_icon(&"UndoRedo", &"EditorIcons")
+	_tool.add_theme_color_override(&"font_color", dim if undone else font_color)
+	for label: Label in [_time, _client, _more]:
+		label.add_theme_color_override(&"font_color", dim)
+	_detail.add_theme_color_override(&"font_color",
+			get_theme_color(&"error_color", &"Editor") if failed else dim)
+	_share_width()
+	queue_redraw()
+
+
+func _draw() -> void:
+	if is_part_of_edited_scene():
+		return
+	# Drawn rather than set as a style: a style set on itself would announce a new theme each time.
+	if has_focus():
+		draw_style_box(get_theme_stylebox(&"focus", &"Tree"), Rect2(Vector2.ZERO, size))
+	elif _hovered:
+		draw_style_box(get_theme_stylebox(&"hovered", &"Tree"), Rect2(Vector2.ZERO, size))
+
+
+func _hover(on: bool) -> void:
+	_hovered = on
+	queue_redraw()
