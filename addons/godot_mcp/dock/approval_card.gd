@@ -23,6 +23,7 @@ func _ready() -> void:
 	for button in buttons:
 		button.pressed.connect(func() -> void: answered.emit(_approval.id, buttons[button]))
 	_changes_text.resized.connect(_fit)
+	_changes_text.minimum_size_changed.connect(_fit)
 	_theme()
 
 
@@ -56,6 +57,7 @@ func _theme() -> void:
 		return
 	var destructive: bool = _approval.get("safety_class", "") == "destructive"
 	_icon.texture = get_theme_icon(&"StatusWarning", &"EditorIcons")
+	_icon.custom_minimum_size.y = _expiry.get_combined_minimum_size().y
 	var accent := get_theme_color(&"warning_color", &"Editor")
 	if destructive:
 		accent = get_theme_color(&"error_color", &"Editor")

@@ -14,7 +14,7 @@ const CLASS_NAMES := {
 	"runtime": "Drives the game",
 }
 
-var call := {}
+var entry := {}
 
 var _hovered := false
 
@@ -30,7 +30,7 @@ var _hovered := false
 
 
 func _ready() -> void:
-	_undo.pressed.connect(func() -> void: undo_requested.emit(call.get("undo_token", "")))
+	_undo.pressed.connect(func() -> void: undo_requested.emit(entry.get("undo_token", "")))
 	mouse_entered.connect(_hover.bind(true))
 	mouse_exited.connect(_hover.bind(false))
 	focus_entered.connect(queue_redraw)
@@ -42,7 +42,7 @@ func _ready() -> void:
 func _notification(what: int) -> void:
 	if what == NOTIFICATION_THEME_CHANGED and is_node_ready():
 		_theme()
-	elif what == NOTIFICATION_TRANSLATION_CHANGED and is_node_ready() and not call.is_empty():
+	elif what == NOTIFICATION_TRANSLATION_CHANGED and is_node_ready() and not entry.is_empty():
 		_fill()
 
 
@@ -55,48 +55,49 @@ func _gui_input(event: InputEvent) -> void:
 
 
 ## Shows a call, an entry of [code]GodotMcp.calls()[/code].
-func show_call(entry: Dictionary) -> void:
-	if entry == call:
+func show_call(shown: Dictionary) -> void:
+	if shown == entry:
 		return
-	if entry.seq != call.get("seq", 0):
+	if shown.seq != entry.get("seq", 0):
 		_more.visible = false
-	call = entry
+	entry = shown
 	_fill()
 	_theme()
 
 
 func _fill() -> void:
-	_tool.text = call.tool
-	_time.text = _duration(call.msec)
-	_client.text = _short(call.client)
+	_tool.text = entry.tool
+	_time.text = _duration(entry.msec)
+	_client.text = _short(entry.client)
 	_detail.text = _outcome()
-	_undo.visible = call.get("standing", "") == "newest"
-	_client.visible = not _undo.visible
+	_undo.visible = entry.get("standing", "") == "newest"
+	if _undo.visible:
+		_client.visible = false
 	_more.text = "\n".join(_more_lines())
-	tooltip_text = "\n".join([call.tool, _detail.text, call.client].filter(
+	tooltip_text = "\n".join([entry.tool, _detail.text, entry.client].filter(
 			func(it: String) -> bool: return not it.is_empty()))
 
 
 func _outcome() -> String:
-	if call.has("code"):
-		return call.code
-	if call.get("preview", false):
+	if entry.has("code"):
+		return entry.code
+	if entry.get("preview", false):
 		return tr("Preview")
-	var title: String = call.get("title", "")
-	if call.get("standing", "") in ["undone", "gone"]:
+	var title: String = entry.get("title", "")
+	if entry.get("standing", "") in ["undone", "gone"]:
 		return tr("Undone: %s") % title
 	return title
 
 
 func _more_lines() -> PackedStringArray:
 	var lines: PackedStringArray = []
-	if call.has("code"):
-		lines.append(call.message)
-		if not call.hint.is_empty():
-			lines.append(call.hint)
+	if entry.has("code"):
+		lines.append(entry.message)
+		if not entry.hint.is_empty():
+			lines.append(entry.hint)
 	var zone: int = Time.get_time_zone_from_system().bias * 60
-	var clock := Time.get_time_string_from_unix_time(int(call.unix_time) + zone)
-	lines.append(" · ".join([clock, tr(CLASS_NAMES.get(call.safety_class, "")), call.client].filter(
+	var clock := Time.get_time_string_from_unix_time(int(entry.unix_time) + zone)
+	lines.append(" · ".join([clock, tr(CLASS_NAMES.get(entry.safety_class, "")), entry.client].filter(
 			func(it: String) -> bool: return not it.is_empty())))
 	return lines
 
@@ -113,14 +114,18 @@ func _duration(msec: float) -> String:
 	return "%d ms" % roundi(msec) if msec < 1000.0 else "%.1f s" % (msec / 1000.0)
 
 
-## An error code is shown whole; else the client gets what it needs, up to a share.
+## An error code is shown whole. The client gets what it needs, or the room that is left, or a share.
 func _share_width() -> void:
-	var room := floorf(_lines.size.x * 0.4)
-	if call.has("code"):
-		room = _lines.size.x - _text_width(_detail) - 8.0 * EditorInterface.get_editor_scale()
-	elif _detail.text.is_empty():
-		room = _lines.size.x
-	_client.custom_minimum_size.x = clampf(_text_width(_client), 0.0, maxf(room, 0.0))
+	if _undo.visible:
+		return
+	var scale_by := EditorInterface.get_editor_scale()
+	var wanted := _text_width(_client)
+	var left := _lines.size.x - _text_width(_detail) - 8.0 * scale_by
+	var share := 0.0 if entry.has("code") else 0.4
+	var room := maxf(left, _lines.size.x * share)
+	# A stump of a name says nothing. It is in the tooltip, and below when unfolded.
+	_client.visible = room >= minf(wanted, 48.0 * scale_by)
+	_client.custom_minimum_size.x = minf(wanted, room)
 
 
 func _text_width(label: Label) -> float:
@@ -138,8 +143,8 @@ func _theme() -> void:
 	_lines.add_theme_constant_override(&"separation", roundi(2 * scale_by))
 	var font_color := get_theme_color(&"font_color", &"Label")
 	var dim := Color(font_color, font_color.a * 0.65)
-	var failed := call.has("code")
-	var undone: bool = call.get("standing", "") in ["undone", "gone"]
+	var failed := entry.has("code")
+	var undone: bool = entry.get("standing", "") in ["undone", "gone"]
 	_icon.texture = get_theme_icon(&"StatusError" if failed else &"StatusSuccess", &"EditorIcons")
 	_icon.modulate.a = 1.0 if failed else 0.7
 	_icon.custom_minimum_size.y = _tool.get_combined_minimum_size().y

@@ -233,7 +233,6 @@ func _show_extensions() -> void:
 
 func _show_messages(messages: Array) -> void:
 	_tabs.set_tab_hidden(_messages.get_index(), messages.is_empty())
-	_tabs.set_tab_title(_messages.get_index(), tr("Messages (%d)") % messages.size())
 	_resize(_message_list, messages.size(), _new_text_row)
 	for index in messages.size():
 		_show_text(_message_list.get_child(index), messages[index].text, messages[index].error)
@@ -322,6 +321,7 @@ func _translate() -> void:
 	set_translation_domain(DOMAIN)
 	_tabs.set_tab_title(_calls.get_index(), tr("Calls"))
 	_tabs.set_tab_title(_calls.get_index() + 1, tr("Toolsets"))
+	_tabs.set_tab_title(_messages.get_index(), tr("Log"))
 
 #endregion
 #region What the human wants
