@@ -57,7 +57,7 @@ func _theme() -> void:
 		return
 	var destructive: bool = _approval.get("safety_class", "") == "destructive"
 	_icon.texture = get_theme_icon(&"StatusWarning", &"EditorIcons")
-	_icon.custom_minimum_size.y = _expiry.get_combined_minimum_size().y
+	_icon.custom_minimum_size.y = _question.get_line_height()
 	var accent := get_theme_color(&"warning_color", &"Editor")
 	if destructive:
 		accent = get_theme_color(&"error_color", &"Editor")

@@ -146,7 +146,7 @@ func _theme() -> void:
 	var failed := entry.has("code")
 	var undone: bool = entry.get("standing", "") in ["undone", "gone"]
 	_icon.texture = get_theme_icon(&"StatusError" if failed else &"StatusSuccess", &"EditorIcons")
-	_icon.modulate.a = 1.0 if failed else 0.7
+	_icon.modulate.a = 1.0 if failed else 0.8
 	_icon.custom_minimum_size.y = _tool.get_combined_minimum_size().y
 	_undo.icon = get_theme_icon(&"UndoRedo", &"EditorIcons")
 	_tool.add_theme_color_override(&"font_color", dim if undone else font_color)

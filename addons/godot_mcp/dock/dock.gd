@@ -228,20 +228,21 @@ func _show_extensions() -> void:
 		var error: String = extension.get("error", "")
 		var count := tr_n("%d tool", "%d tools", extension.tools) % extension.tools
 		_show_text(_extension_list.get_child(index),
-				"%s: %s" % [extension.name, count if error.is_empty() else error], not error.is_empty())
+				"%s: %s" % [extension.name, count if error.is_empty() else error],
+				[&"font_color", &"Label"] if error.is_empty() else [&"error_color", &"Editor"])
 
 
 func _show_messages(messages: Array) -> void:
 	_tabs.set_tab_hidden(_messages.get_index(), messages.is_empty())
 	_resize(_message_list, messages.size(), _new_text_row)
 	for index in messages.size():
-		_show_text(_message_list.get_child(index), messages[index].text, messages[index].error)
+		_show_text(_message_list.get_child(index), messages[index].text,
+				[&"error_color" if messages[index].error else &"warning_color", &"Editor"])
 
 
-func _show_text(label: Label, text: String, is_error: bool) -> void:
+func _show_text(label: Label, text: String, color: Array[StringName]) -> void:
 	label.text = text
-	label.add_theme_color_override(&"font_color",
-			get_theme_color(&"error_color" if is_error else &"warning_color", &"Editor"))
+	label.add_theme_color_override(&"font_color", get_theme_color(color[0], color[1]))
 
 #endregion
 #region Rows
