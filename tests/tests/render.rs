@@ -179,6 +179,8 @@ fn the_dock_can_be_read() {
             look.launch(&display, project.path()).env("GODOT_MCP_PORT", &port.to_string()).start();
         let mut studio = Studio::new(editor, look.name);
         assert_eq!(studio.run("return EditorInterface.get_editor_scale()"), look.scale);
+        let running = if look.language == "en" { "Running" } else { "正在运行" };
+        assert_eq!(studio.run("return dock.get_node(\"%Status\").text"), running);
         studio.look("empty");
 
         work(&studio);
@@ -249,7 +251,7 @@ fn the_dock_works() {
         let args = json!({"node_path": "Coin", "property": "position"});
         wire.call("get_node_property", &args)["result"]["structuredContent"]["value"].clone()
     };
-    assert_eq!(position(&mut wire), json!({"x": 10, "y": 20}));
+    assert_eq!(position(&mut wire), json!({"x": 10.0, "y": 20.0}));
 
     // Only the newest edit offers undo; pressed with the mouse, it is taken back.
     studio.settle();
@@ -257,7 +259,7 @@ fn the_dock_works() {
     assert_eq!(offered, json!(["set_node_property"]));
     studio.run("it.click(it.undo_buttons()[0])");
     studio.settle();
-    assert_eq!(position(&mut wire), json!({"x": 0, "y": 0}));
+    assert_eq!(position(&mut wire), json!({"x": 0.0, "y": 0.0}));
     studio.settle();
     let standings = studio.run(
         "return it.rows().filter(func(e): return e.entry.has(\"standing\")).map(func(e): return e.entry.standing)",

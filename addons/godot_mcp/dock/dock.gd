@@ -15,6 +15,7 @@ const CALL_ROW := preload("call_row.tscn")
 const TOOLSET_ROW := preload("toolset_row.tscn")
 const APPROVAL_CARD := preload("approval_card.tscn")
 
+const LANGUAGE_SETTING := "interface/editor/editor_language"
 const DOMAIN := &"godot_mcp"
 const MAX_CALLS := 30
 ## Shortest time between two looks, in seconds: a busy client must not keep the editor drawing.
@@ -305,6 +306,14 @@ func _theme() -> void:
 	_fault.add_theme_stylebox_override(&"panel", box)
 
 
+## The language that is set, also when this build of the editor has no texts in it.
+func _language() -> String:
+	var settings := EditorInterface.get_editor_settings()
+	if settings.has_setting(LANGUAGE_SETTING) and settings.get_setting(LANGUAGE_SETTING) != "auto":
+		return settings.get_setting(LANGUAGE_SETTING)
+	return TranslationServer.get_tool_locale()
+
+
 func _dim(label: Label, on: bool) -> void:
 	var font_color := get_theme_color(&"font_color", &"Label")
 	label.add_theme_color_override(&"font_color", Color(font_color, font_color.a * 0.65) if on else font_color)
@@ -318,7 +327,7 @@ func _translate() -> void:
 	for file in ResourceLoader.list_directory(folder):
 		if file.get_extension() == "po":
 			domain.add_translation(load(folder.path_join(file)))
-	domain.set_locale_override(TranslationServer.get_tool_locale())
+	domain.set_locale_override(_language())
 	set_translation_domain(DOMAIN)
 	_tabs.set_tab_title(_calls.get_index(), tr("Calls"))
 	_tabs.set_tab_title(_calls.get_index() + 1, tr("Toolsets"))
