@@ -300,7 +300,7 @@ fn the_dock_works() {
         assert!(text.contains(&studio.editor.url), "{text}");
         assert!(text.contains(&format!("Bearer {}", studio.editor.token)), "{text}");
     }
-    let relay = studio.run("it.menu().id_pressed.emit(1000)\nmenu().id_pressed.emit(0)\nreturn DisplayServer.clipboard_get()");
+    let relay = studio.run("it.menu().id_pressed.emit(1000)\nit.menu().id_pressed.emit(0)\nreturn DisplayServer.clipboard_get()");
     let relay: Value = serde_json::from_str(relay.as_str().unwrap_or_default()).expect("JSON");
     assert_eq!(relay["mcpServers"]["godot"]["command"], "godot-mcp");
 

@@ -241,7 +241,7 @@ func _show_messages(messages: Array) -> void:
 				[&"error_color" if messages[index].error else &"warning_color", &"Editor"])
 
 
-func _show_text(label: Label, text: String, color: Array[StringName]) -> void:
+func _show_text(label: Label, text: String, color: Array) -> void:
 	label.text = text
 	label.add_theme_color_override(&"font_color", get_theme_color(color[0], color[1]))
 
