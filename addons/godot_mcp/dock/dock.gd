@@ -43,9 +43,9 @@ var fault := {}
 
 var _last_seq := 0
 var _looked_at := 0.0
-var _look_later := false
 var _waiting_approvals := 0
 
+@onready var _later: Timer = %Later
 @onready var _status_icon: TextureRect = %StatusIcon
 @onready var _status: Label = %Status
 @onready var _pause: Button = %Pause
@@ -81,6 +81,7 @@ func _ready() -> void:
 	_configuration.get_popup().id_pressed.connect(_on_configuration_chosen)
 	_configuration.get_popup().hide_on_checkable_item_selection = false
 	visibility_changed.connect(_on_state_changed)
+	_later.timeout.connect(_on_later_timeout)
 	if host != null:
 		host.connect(&"state_changed", _on_state_changed)
 		# The human's own undo changes which edit can be undone from here.
@@ -396,11 +397,11 @@ func _on_state_changed() -> void:
 
 
 func _look_after(seconds: float) -> void:
-	if _look_later:
-		return
-	_look_later = true
-	await get_tree().create_timer(seconds).timeout
-	_look_later = false
+	if _later.is_stopped() or _later.time_left > seconds:
+		_later.start(seconds)
+
+
+func _on_later_timeout() -> void:
 	if is_visible_in_tree():
 		refresh()
 
