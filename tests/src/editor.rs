@@ -1,4 +1,4 @@
-//! A real headless editor on a temporary copy of a project.
+//! A real editor, headless unless a display is given, on a temporary copy of a project.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use base64::Engine;
 use serde_json::Value;
 
+use crate::display::Display;
+
 /// Longest start of an editor: the first scan of a cold machine takes some seconds.
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 
@@ -18,6 +20,9 @@ const START_TIMEOUT: Duration = Duration::from_secs(120);
 const HARMLESS: &[&str] = &[
     // A headless save cannot draw the thumbnail.
     "Parameter \"t\" is null.",
+    // An editor with a window asks whether Vulkan is there; software rendering has none.
+    "Required extension VK_KHR_surface not found.",
+    "at: initialize (drivers/vulkan/rendering_context_driver_vulkan.cpp",
     "texture_2d_get (servers/rendering/dummy/storage/texture_storage.h",
 ];
 
@@ -45,6 +50,8 @@ pub struct Launch {
     with_addon: bool,
     project: Option<PathBuf>,
     wait_for_server: bool,
+    display: Option<String>,
+    settings: Vec<(String, String)>,
 }
 
 impl Launch {
@@ -62,6 +69,8 @@ impl Launch {
             with_addon: true,
             project: None,
             wait_for_server: true,
+            display: None,
+            settings: Vec::new(),
         }
     }
 
@@ -82,6 +91,20 @@ impl Launch {
     #[must_use]
     pub fn arg(mut self, arg: &str) -> Self {
         self.args.push(arg.to_owned());
+        self
+    }
+
+    /// With a window, drawn by software.
+    #[must_use]
+    pub fn window(mut self, display: &Display) -> Self {
+        self.display = Some(display.name.clone());
+        self
+    }
+
+    /// An editor setting, its value as Godot writes it.
+    #[must_use]
+    pub fn setting(mut self, name: &str, value: &str) -> Self {
+        self.settings.push((name.to_owned(), value.to_owned()));
         self
     }
 
@@ -147,16 +170,28 @@ impl Editor {
             project
         });
         let harness_port = free_port();
-        let mut command = Command::new(godot());
+        let program = godot();
+        let mut command = Command::new(&program);
+        match &launch.display {
+            None => command.arg("--headless").env_remove("DISPLAY"),
+            Some(display) => command
+                .args(["--rendering-driver", "opengl3", "--audio-driver", "Dummy"])
+                .env("DISPLAY", display),
+        };
+        // A fetched editor comes with the drivers that it was linked for.
+        let drivers = program.parent().map(|it| it.join("../lib/x86_64-linux-gnu/dri"));
+        if let Some(drivers) = drivers.filter(|it| it.is_dir()) {
+            command.env("LIBGL_DRIVERS_PATH", drivers);
+        }
+        write_settings(&home.path().join("XDG_CONFIG_HOME/godot"), &launch.settings);
         command
-            .args(["--headless", "--editor", "--path"])
+            .args(["--editor", "--path"])
             .arg(&project)
             .args(["--lsp-port", &free_port().to_string()])
             .args(["--dap-port", &free_port().to_string()])
             .args(&launch.args)
             .env("GODOT_MCP_PORT", "0")
             .env("GODOT_MCP_HARNESS_PORT", harness_port.to_string())
-            .env_remove("DISPLAY")
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
@@ -271,6 +306,14 @@ impl Editor {
         self.child.try_wait().expect("a child").is_none()
     }
 
+    /// Waits until the process has ended, in whatever way.
+    pub fn wait_for_end(mut self, timeout: Duration) {
+        let start = Instant::now();
+        while self.alive() && start.elapsed() < timeout {
+            std::thread::park_timeout(Duration::from_millis(5));
+        }
+    }
+
     /// Waits until the process has ended by itself; its exit code and everything it logged.
     pub fn wait(mut self, timeout: Duration) -> (Option<i32>, Vec<String>) {
         let start = Instant::now();
@@ -355,7 +398,7 @@ fn unexpected(log: &[String]) -> Vec<String> {
             // What a check of a script found, which it answers: a script without a file of its own.
             let checked = ["Parse Error: ", "Compile Error: "].iter().any(|it| line.contains(it))
                 && next.contains("(gdscript://");
-            if !checked && !HARMLESS.iter().any(|it| line.contains(it)) {
+            if !checked && !HARMLESS.iter().any(|it| both.contains(it)) {
                 errors.push(both);
             }
         }
@@ -378,6 +421,22 @@ fn follow(
             let _ = lines.send(line);
         }
     })
+}
+
+/// Each version of the editor reads a file of its own.
+fn write_settings(folder: &Path, settings: &[(String, String)]) {
+    if settings.is_empty() {
+        return;
+    }
+    let mut text = "[gd_resource type=\"EditorSettings\" format=3]\n\n[resource]\n".to_owned();
+    for (name, value) in settings {
+        text.push_str(&format!("{name} = {value}\n"));
+    }
+    std::fs::create_dir_all(folder).expect("created");
+    for minor in 5..10 {
+        std::fs::write(folder.join(format!("editor_settings-4.{minor}.tres")), &text)
+            .expect("written");
+    }
 }
 
 /// Without terminal colors.

@@ -3,6 +3,7 @@
 #![expect(clippy::missing_panics_doc, reason = "a test helper that fails panics")]
 
 pub mod client;
+pub mod display;
 pub mod editor;
 pub mod examples;
 pub mod notation;

@@ -12,6 +12,7 @@ pub struct Wire {
     stream: BufReader<TcpStream>,
     authority: String,
     token: String,
+    client: (String, String),
     id: u64,
 }
 
@@ -28,7 +29,15 @@ impl Wire {
         let stream = TcpStream::connect(&authority).expect("the server listens");
         stream.set_nodelay(true).expect("a socket option");
         stream.set_read_timeout(Some(Duration::from_secs(120))).expect("a socket option");
-        Self { stream: BufReader::new(stream), authority, token: token.to_owned(), id: 0 }
+        let client = ("wire".to_owned(), "1".to_owned());
+        Self { stream: BufReader::new(stream), authority, token: token.to_owned(), client, id: 0 }
+    }
+
+    /// Introduces itself as another client.
+    #[must_use]
+    pub fn named(mut self, name: &str, version: &str) -> Self {
+        self.client = (name.to_owned(), version.to_owned());
+        self
     }
 
     /// One modern `tools/call`; the JSON-RPC answer.
@@ -63,7 +72,7 @@ impl Wire {
         self.id += 1;
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientInfo": {"name": "wire", "version": "1"},
+            "io.modelcontextprotocol/clientInfo": {"name": self.client.0, "version": self.client.1},
             "io.modelcontextprotocol/clientCapabilities": {},
         });
         let body = json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params});

@@ -79,6 +79,12 @@ impl Feed {
         self.0.lock().last
     }
 
+    /// The newest entries of one source, newest first.
+    pub fn newest_of(&self, source: &str, limit: usize) -> Vec<Entry> {
+        let ring = self.0.lock();
+        ring.entries.iter().rev().filter(|it| it.source == source).take(limit).cloned().collect()
+    }
+
     /// Entries after `since` of at least `severity`, oldest first.
     pub fn page(&self, since: u64, severity: Severity, limit: usize) -> Page {
         let ring = self.0.lock();

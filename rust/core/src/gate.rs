@@ -162,7 +162,9 @@ impl Gate {
             )
             .hint("the operator set GODOT_MCP_READ_ONLY; only they can lift it"));
         }
-        if self.is_paused() && spec.toolset != toolset::CORE {
+        // What only looks at the server itself goes on, so that an agent can find out and wait.
+        let harmless = spec.toolset == toolset::CORE && spec.class == SafetyClass::ReadOnly;
+        if self.is_paused() && !harmless {
             return Err(ToolError::new(Code::Paused, "a human has paused the server")
                 .hint("wait, or ask them to press resume in the dock"));
         }

@@ -15,6 +15,7 @@ use godot_mcp_core::heartbeat::Heartbeat;
 use godot_mcp_server::Server;
 use parking_lot::Mutex;
 
+use crate::activity::Activity;
 use crate::editor::history::UndoTokens;
 use crate::editor::resource_watch::{ResourceWatch, WatchList};
 use crate::editor::snapshots::Snapshots;
@@ -29,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) heartbeat: Heartbeat,
     pub(crate) queue: Queue,
     pub(crate) language_server: LanguageServer,
+    pub(crate) activity: Arc<Activity>,
     /// What the main thread last saw, for tools that answer without it.
     pub(crate) glance: ArcSwap<Glance>,
     /// Resources that somebody wants to hear of.
@@ -61,7 +63,11 @@ pub(crate) struct App {
     pub(crate) resource_watch: ResourceWatch,
     /// `log.gd`, which collects from all threads.
     pub(crate) logger: Gd<RefCounted>,
+    /// State of `activity` that the dock was told of.
+    pub(crate) told: Cell<u64>,
     server: RefCell<Option<Server>>,
+    /// The bearer token that clients need, when they need one.
+    token: Option<String>,
     discovery_file: Cell<Option<PathBuf>>,
 }
 
@@ -94,6 +100,7 @@ impl App {
         shared: Arc<Shared>,
         tools: HashMap<&'static str, crate::tool::Runner>,
         logger: Gd<RefCounted>,
+        token: Option<String>,
     ) -> Self {
         Self {
             shared,
@@ -103,7 +110,9 @@ impl App {
             undo_tokens: RefCell::default(),
             resource_watch: ResourceWatch::default(),
             logger,
+            told: Cell::new(0),
             server: RefCell::new(None),
+            token,
             discovery_file: Cell::new(None),
         }
     }
@@ -122,6 +131,10 @@ impl App {
         if let Some(server) = &*self.server.borrow() {
             server.announce_resource_updated(uri);
         }
+    }
+
+    pub(crate) fn token(&self) -> Option<String> {
+        self.token.clone()
     }
 
     /// In this order: no new calls, waiting calls answered, the thread joined, the engine's sleep

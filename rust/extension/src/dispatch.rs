@@ -10,7 +10,7 @@ use godot_mcp_core::gate::Decision;
 use godot_mcp_core::prompt::{PromptCall, PromptFuture, PromptInfo, PromptReply, Speaker};
 use godot_mcp_core::spec::ToolSpec;
 use godot_mcp_core::untrusted;
-use godot_mcp_core::{Code, Content, Document, Host, Reply, ToolCall, ToolError};
+use godot_mcp_core::{Answer, Code, Content, Document, Host, Reply, ToolCall, ToolError};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
@@ -37,53 +37,14 @@ impl Host for EditorHost {
     fn call(&self, call: ToolCall) -> AnswerFuture {
         let shared = Arc::clone(&self.0);
         Box::pin(async move {
-            let ToolCall { name, arguments, cancel, progress, log, .. } = call;
-            let mut admitted = shared.gate.admit(&name, arguments)?;
-            let deadline = Instant::now() + admitted.spec().timeout;
-            let runner = toolsets::runner(&admitted.spec().name);
-            match runner {
-                Some(Runner::Offline(run)) => return run(&shared, admitted.args),
-                Some(Runner::Async(run)) => {
-                    let answer = run(Arc::clone(&shared), admitted.args);
-                    return hurried(&shared, deadline, answer).await;
-                }
-                Some(Runner::Prepared(prepare, _)) => {
-                    let args = prepare(Arc::clone(&shared), std::mem::take(&mut admitted.args));
-                    admitted.args = hurried(&shared, deadline, args).await?;
-                }
-                _ => {}
+            let started = Instant::now();
+            let (name, client) = (call.name.clone(), call.client.clone());
+            let answer = answer(&shared, call).await;
+            if let Some(tool) = shared.gate.registry().get(&name) {
+                let class = tool.spec.class;
+                shared.activity.record(name, class, client, started.elapsed(), &answer);
             }
-            let (reply, answer) = oneshot::channel();
-            shared.queue.submit(Job {
-                call: admitted,
-                cancel: cancel.clone(),
-                deadline,
-                progress,
-                log,
-                reply,
-            });
-            // The main thread answers at the deadline by itself; this catches one that is blocked.
-            let grace = std::time::Duration::from_millis(500);
-            let late = tokio::time::sleep_until((deadline + grace).into());
-            tokio::select! {
-                answer = answer => answer.unwrap_or_else(|_| {
-                    Err(ToolError::new(Code::Cancelled, "the plugin was switched off"))
-                }),
-                () = late => {
-                    cancel.cancel();
-                    let stalled = shared.heartbeat.stalled_ms();
-                    Err(ToolError::new(
-                        Code::Timeout,
-                        format!("the editor's main thread has not moved for {stalled} ms"),
-                    )
-                    .hint("`health_check` says when it is back")
-                    .details(json!({
-                        "may_have_applied": true,
-                        "main_thread_stalled_ms": stalled,
-                        "busy_with": shared.heartbeat.busy_with(),
-                    })))
-                }
-            }
+            answer
         })
     }
 
@@ -140,6 +101,58 @@ impl Host for EditorHost {
 
     fn clients_changed(&self, clients: Vec<String>) {
         *self.0.clients.lock() = clients;
+        self.0.activity.touch();
+    }
+}
+
+/// Runs one call, from the gate to its answer.
+async fn answer(shared: &Arc<Shared>, call: ToolCall) -> Answer {
+    let ToolCall { name, arguments, cancel, progress, log, .. } = call;
+    let mut admitted = shared.gate.admit(&name, arguments)?;
+    let deadline = Instant::now() + admitted.spec().timeout;
+    let runner = toolsets::runner(&admitted.spec().name);
+    match runner {
+        Some(Runner::Offline(run)) => return run(shared, admitted.args),
+        Some(Runner::Async(run)) => {
+            let answer = run(Arc::clone(shared), admitted.args);
+            return hurried(shared, deadline, answer).await;
+        }
+        Some(Runner::Prepared(prepare, _)) => {
+            let args = prepare(Arc::clone(shared), std::mem::take(&mut admitted.args));
+            admitted.args = hurried(shared, deadline, args).await?;
+        }
+        _ => {}
+    }
+    let (reply, answer) = oneshot::channel();
+    shared.queue.submit(Job {
+        call: admitted,
+        cancel: cancel.clone(),
+        deadline,
+        progress,
+        log,
+        reply,
+    });
+    // The main thread answers at the deadline by itself; this catches one that is blocked.
+    let grace = std::time::Duration::from_millis(500);
+    let late = tokio::time::sleep_until((deadline + grace).into());
+    tokio::select! {
+        answer = answer => answer.unwrap_or_else(|_| {
+            Err(ToolError::new(Code::Cancelled, "the plugin was switched off"))
+        }),
+        () = late => {
+            cancel.cancel();
+            let stalled = shared.heartbeat.stalled_ms();
+            Err(ToolError::new(
+                Code::Timeout,
+                format!("the editor's main thread has not moved for {stalled} ms"),
+            )
+            .hint("`health_check` says when it is back")
+            .details(json!({
+                "may_have_applied": true,
+                "main_thread_stalled_ms": stalled,
+                "busy_with": shared.heartbeat.busy_with(),
+            })))
+        }
     }
 }
 

@@ -17,12 +17,14 @@ use godot_mcp_core::gate::{Gate, GateSettings};
 use godot_mcp_core::heartbeat::Heartbeat;
 use godot_mcp_core::paths::Roots;
 use godot_mcp_core::registry::Registry;
-use godot_mcp_server::{PortChoice, Server, ServerOptions, load_or_create_token};
+use godot_mcp_server::{PortChoice, Server, ServerOptions, StartError, load_or_create_token};
 use serde_json::json;
 
+use crate::activity::Activity;
 use crate::app::{self, App, Glance, Shared};
 use crate::completion;
 use crate::dispatch::EditorHost;
+use crate::dock;
 use crate::editor::resource_watch::{self, WatchList};
 use crate::editor::{log_feed, quirks, scene_files};
 use crate::main_thread::{self, Queue};
@@ -44,14 +46,48 @@ const BATCH_MODES: &[&str] =
 #[class(tool, internal, init, base = Node)]
 pub(crate) struct GodotMcp {
     base: Base<Node>,
+    /// Why the last start failed, for the dock.
+    pub(crate) fault: Option<StartFault>,
+}
+
+/// A start that failed.
+pub(crate) struct StartFault {
+    /// What kind of fault, from which the dock says what to do.
+    pub(crate) code: &'static str,
+    /// What was wrong, without a final period.
+    pub(crate) message: String,
+}
+
+impl StartFault {
+    fn new(code: &'static str, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    fn state(what: &str, path: &Path, error: &std::io::Error) -> Self {
+        Self::new("state_folder", format!("cannot {what} {}: {error}", path.display()))
+    }
+}
+
+impl From<StartError> for StartFault {
+    fn from(error: StartError) -> Self {
+        let code = match &error {
+            StartError::TokenRequired(_) | StartError::TokenEmpty => "token_required",
+            StartError::PortsBusy { .. } => "ports_busy",
+            StartError::Bind { .. } => "bind",
+            StartError::Thread(_) => "other",
+        };
+        let source = std::error::Error::source(&error).map(|it| format!(": {it}"));
+        Self::new(code, format!("{error}{}", source.unwrap_or_default()))
+    }
 }
 
 #[godot_api]
 impl INode for GodotMcp {
     // Bound by nothing, since jobs may run the main loop again.
     #[func(gd_self)]
-    fn process(_this: Gd<Self>, _delta: f64) {
+    fn process(this: Gd<Self>, _delta: f64) {
         main_thread::on_process();
+        dock::tell(this);
     }
 
     #[func(gd_self)]
@@ -62,6 +98,10 @@ impl INode for GodotMcp {
 
 #[godot_api]
 impl GodotMcp {
+    /// Something that the dock shows has changed. At most once a frame.
+    #[signal]
+    fn state_changed();
+
     /// Starts the server. Errors go to the Output panel, in one sentence each.
     #[func(gd_self)]
     fn start(mut this: Gd<Self>, plugin: Gd<EditorPlugin>, logger: Gd<RefCounted>) {
@@ -69,9 +109,11 @@ impl GodotMcp {
             return;
         }
         this.set_process(true);
-        if let Err(message) = start(&this.clone().upcast(), &plugin, logger) {
-            godot_error!("Godot MCP did not start: {message}.");
+        let fault = start(&this.clone().upcast(), &plugin, logger).err();
+        if let Some(fault) = &fault {
+            godot_error!("Godot MCP did not start: {}.", fault.message);
         }
+        this.bind_mut().fault = fault;
     }
 
     #[func(gd_self)]
@@ -107,14 +149,18 @@ fn wants_server() -> bool {
         && !args.any(|arg| BATCH_MODES.iter().any(|it| arg.starts_with(it)))
 }
 
-fn start(host: &Gd<Node>, plugin: &Gd<EditorPlugin>, logger: Gd<RefCounted>) -> Result<(), String> {
+fn start(
+    host: &Gd<Node>,
+    plugin: &Gd<EditorPlugin>,
+    logger: Gd<RefCounted>,
+) -> Result<(), StartFault> {
     quirks::name_classes();
     server_log::install();
     let settings = ProjectSettings::singleton();
     let folder = |path: &str| PathBuf::from(settings.globalize_path(path).to_string());
     let (project, user) = (folder("res://"), folder("user://"));
     let state = project.join(".godot").join("godot_mcp");
-    make_private_folder(&state).map_err(|it| format!("cannot make {}: {it}", state.display()))?;
+    make_private_folder(&state).map_err(|it| StartFault::state("make", &state, &it))?;
 
     let project_name = settings.get_setting("application/config/name").to_string();
     let version = Engine::singleton().get_version_info();
@@ -139,6 +185,7 @@ fn start(host: &Gd<Node>, plugin: &Gd<EditorPlugin>, logger: Gd<RefCounted>) -> 
         heartbeat: Heartbeat::default(),
         queue: Queue::default(),
         language_server: LanguageServer::new(language_server_port(), &project.to_string_lossy()),
+        activity: Arc::new(Activity::default()),
         glance: ArcSwap::from_pointee(Glance::default()),
         watch_list: WatchList::default(),
         node_classes: ArcSwap::from_pointee(completion::node_classes()),
@@ -149,24 +196,23 @@ fn start(host: &Gd<Node>, plugin: &Gd<EditorPlugin>, logger: Gd<RefCounted>) -> 
     });
 
     let token_file = state.join("token");
-    let token =
-        match env_flag("GODOT_MCP_NO_TOKEN") {
-            true => None,
-            false => Some(load_or_create_token(&token_file).map_err(|it| {
-                format!("cannot make the token file {}: {it}", token_file.display())
-            })?),
-        };
-    let mut options = ServerOptions::new(token);
+    let token = match env_flag("GODOT_MCP_NO_TOKEN") {
+        true => None,
+        false => Some(load_or_create_token(&token_file).map_err(|it| {
+            let file = token_file.display();
+            StartFault::new("token_file", format!("cannot make the token file {file}: {it}"))
+        })?),
+    };
+    let mut options = ServerOptions::new(token.clone());
     options.address = match std::env::var("GODOT_MCP_HOST") {
-        Ok(text) => {
-            text.parse().map_err(|_| format!("GODOT_MCP_HOST \"{text}\" is no IP address"))?
-        }
+        Ok(text) => text
+            .parse()
+            .map_err(|_| setting(format!("GODOT_MCP_HOST \"{text}\" is no IP address")))?,
         Err(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
     };
-    options.port = port(&settings)?;
+    options.port = port(&settings).map_err(setting)?;
     options.session_file = Some(state.join("sessions.json"));
-    let server = Server::start(Arc::new(EditorHost(Arc::clone(&shared))), options)
-        .map_err(|it| it.to_string())?;
+    let server = Server::start(Arc::new(EditorHost(Arc::clone(&shared))), options)?;
 
     let discovery = state.join("server.json");
     let about = json!({
@@ -179,13 +225,17 @@ fn start(host: &Gd<Node>, plugin: &Gd<EditorPlugin>, logger: Gd<RefCounted>) -> 
         "token_file": (!env_flag("GODOT_MCP_NO_TOKEN")).then_some(&token_file),
     });
     write_private(&discovery, format!("{about:#}\n").as_bytes())
-        .map_err(|it| format!("cannot write {}: {it}", discovery.display()))?;
+        .map_err(|it| StartFault::state("write", &discovery, &it))?;
 
     let url = server.url().to_owned();
     let announcer = server.announcer();
-    shared.gate.on_change(move || announcer.tools_changed());
+    let activity = Arc::clone(&shared.activity);
+    shared.gate.on_change(move || {
+        announcer.tools_changed();
+        activity.touch();
+    });
     scene_files::watch(plugin);
-    let app = App::new(shared, toolsets::runners(), logger);
+    let app = App::new(shared, toolsets::runners(), logger, token);
     app.set_server(server, discovery);
     resource_watch::connect(&app, host, plugin);
     if let Some(mut files) = EditorInterface::singleton().get_resource_filesystem() {
@@ -195,6 +245,10 @@ fn start(host: &Gd<Node>, plugin: &Gd<EditorPlugin>, logger: Gd<RefCounted>) -> 
     app::install(app);
     godot_print!("Godot MCP serves {project_name} at {url}");
     Ok(())
+}
+
+fn setting(message: String) -> StartFault {
+    StartFault::new("setting", message)
 }
 
 fn port(settings: &Gd<ProjectSettings>) -> Result<PortChoice, String> {
@@ -248,7 +302,9 @@ fn write_private(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 
 /// Takes over what the engine logged since the last frame.
 pub(crate) fn drain_log(app: &App) {
-    server_log::drain(&app.shared.feed);
+    if server_log::drain(&app.shared.feed) {
+        app.shared.activity.touch();
+    }
     let mut logger = app.logger.clone();
     if logger.is_instance_valid() {
         log_feed::drain(&mut logger, &app.shared.feed);

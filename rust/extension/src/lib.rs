@@ -4,9 +4,12 @@
 //! ([`dispatch`]), wait in a bounded queue ([`main_thread`]) and run in the frame hook or in the
 //! host node's `process`.
 
+mod activity;
 mod app;
+mod client_config;
 mod completion;
 mod dispatch;
+mod dock;
 mod editor;
 mod host_node;
 mod main_thread;

@@ -387,6 +387,26 @@ impl Pump {
         self.look_now(app);
     }
 
+    /// Runs what the human asked for in the dock, as the menu of the editor would.
+    pub(crate) fn by_hand<T>(
+        &self,
+        app: &Rc<App>,
+        name: &str,
+        work: impl FnOnce(&Editor) -> Result<T, ToolError>,
+    ) -> Result<T, ToolError> {
+        let busy = self.running.get() || self.depth.get() > 1 || self.progress_dialog_is_open();
+        if busy || !self.may_edit() {
+            return Err(ToolError::new(Code::Busy, "the editor is busy; try again in a moment"));
+        }
+        let editor = Editor::new(app, None);
+        self.guarded(name, || work(&editor))
+    }
+
+    /// Whether a job is on the stack.
+    pub(crate) fn is_running(&self) -> bool {
+        self.running.get()
+    }
+
     fn poll_pending(&self, app: &Rc<App>) {
         let pending = std::mem::take(&mut *self.pending.borrow_mut());
         let mut rest = Vec::new();

@@ -46,9 +46,11 @@ pub(crate) fn install() {
     let _ = tracing::subscriber::set_global_default(subscriber);
 }
 
-/// Moves what was collected into the feed.
-pub(crate) fn drain(feed: &Feed) {
-    for line in std::mem::take(&mut *LINES.lock()) {
+/// Moves what was collected into the feed. True when there was something.
+pub(crate) fn drain(feed: &Feed) -> bool {
+    let lines = std::mem::take(&mut *LINES.lock());
+    let any = !lines.is_empty();
+    for line in lines {
         feed.push(Entry {
             seq: 0,
             severity: if line.starts_with("ERROR") { Severity::Error } else { Severity::Warning },
@@ -60,6 +62,7 @@ pub(crate) fn drain(feed: &Feed) {
             stack: Vec::new(),
         });
     }
+    any
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ fn gate_with(change: impl FnOnce(&mut GateSettings)) -> Gate {
     newer.min_godot = (4, 9);
     let registry = Registry::new(vec![
         spec("look", "core", SafetyClass::ReadOnly),
+        spec("take_back", "core", SafetyClass::Mutating),
         newer,
         spec("edit", "scene_edit", SafetyClass::Mutating),
         spec("delete", "scene_edit", SafetyClass::Destructive),
@@ -109,7 +110,8 @@ fn modes_refuse() {
     let gate = gate_with(|_| {});
     gate.set_paused(true);
     assert_eq!(code(admit(&gate, "edit", json!({}))), Code::Paused);
-    admit(&gate, "look", json!({})).expect("core goes on");
+    admit(&gate, "look", json!({})).expect("looking at the server goes on");
+    assert_eq!(code(admit(&gate, "take_back", json!({}))), Code::Paused, "an edit of core too");
 
     let refusal = admit(&gate_with(|_| {}), "newer", json!({})).err().expect("S11.4");
     assert_eq!(refusal.required.as_deref(), Some("godot_version"));

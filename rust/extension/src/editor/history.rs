@@ -50,6 +50,19 @@ impl Recorded {
     }
 }
 
+/// Where an edit of ours stands in its history, for the dock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// The one that Ctrl+Z would take.
+    Newest,
+    /// Applied, with something above it, or in the history of another scene.
+    Done,
+    /// Redo would bring it back.
+    Undone,
+    /// No history knows it any more.
+    Gone,
+}
+
 /// What `undo_token`s stand for (S6.6).
 #[derive(Default)]
 pub(crate) struct UndoTokens {
@@ -78,6 +91,23 @@ impl UndoTokens {
         let recorded = Recorded { history_id, version, mark, name: name.to_owned(), others };
         self.tokens.insert(token.clone(), recorded);
         token
+    }
+
+    /// Name and standing of the action of a token.
+    pub(crate) fn standing(&self, token: &str, list: &[History]) -> Option<(&str, Standing)> {
+        let recorded = self.tokens.get(token)?;
+        let history = list.iter().find(|it| it.id == recorded.history_id);
+        let version = history.map(|it| it.undo_redo.get_version());
+        let standing = if !recorded.mark.lookup_validity() {
+            Standing::Gone
+        } else if version.is_some_and(|it| it < recorded.version) {
+            Standing::Undone
+        } else if version == Some(recorded.version) && recorded.is_newest(list) {
+            Standing::Newest
+        } else {
+            Standing::Done
+        };
+        Some((&recorded.name, standing))
     }
 
     /// Our record of the action on top of a history, when it is ours.
