@@ -140,7 +140,7 @@ fn toolsets_switch() {
     assert!(gate.switch(&["core".into()], false)[0].outcome.is_err());
     gate.switch(&["scene_edit".into()], false);
     assert_eq!(notified.load(Ordering::Relaxed), 2);
-    assert_eq!(gate.listed().len(), 1);
+    assert_eq!(gate.listed().len(), 2);
 }
 
 #[test]
