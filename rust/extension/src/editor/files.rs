@@ -57,7 +57,11 @@ impl FileKeeper {
             .then(|| bytes.try_to::<PackedByteArray>().unwrap_or_default().to_vec());
         let path = path.to_string();
         let known = this.bind().written.borrow().get(&path).map(|it| it.digest);
+        // A file that was deleted before and is to be deleted again was made anew by another step of
+        // this action, such as one that packs a scene.
+        let again = bytes.is_none() && known == Some(None);
         if let Some(known) = known
+            && !again
             && known != digest_of(&path)
         {
             warn_left_alone(&path);

@@ -98,6 +98,7 @@ pub(crate) fn name_classes() {
         <classes::ScriptEditor as GodotClass>::class_id(),
         <classes::SceneState as GodotClass>::class_id(),
         <classes::Script as GodotClass>::class_id(),
+        <classes::Shader as GodotClass>::class_id(),
         <classes::Shape2D as GodotClass>::class_id(),
         <classes::Shape3D as GodotClass>::class_id(),
         <classes::SphereShape3D as GodotClass>::class_id(),

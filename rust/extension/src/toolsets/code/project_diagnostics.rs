@@ -18,7 +18,7 @@ pub(crate) struct ProjectDiagnostics {
     /// Only this file.
     #[serde(default)]
     script_path: Option<ResPath>,
-    /// Text to take instead of that file's.
+    /// Unsaved text of it.
     #[serde(default)]
     text: Option<String>,
     #[serde(default)]

@@ -19,7 +19,7 @@ pub(crate) struct RenameSymbol {
     /// From 1.
     #[schemars(range(min = 1))]
     line: usize,
-    /// In characters, from 1; a tab is one.
+    /// In characters, from 1.
     #[schemars(range(min = 1))]
     column: usize,
     new_name: String,

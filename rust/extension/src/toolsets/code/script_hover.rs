@@ -12,10 +12,10 @@ pub(crate) struct ScriptHover {
     /// From 1.
     #[schemars(range(min = 1))]
     line: usize,
-    /// In characters, from 1; a tab is one.
+    /// In characters, from 1.
     #[schemars(range(min = 1))]
     column: usize,
-    /// Text to take instead of the file's.
+    /// Unsaved text of it.
     #[serde(default)]
     text: Option<String>,
 }

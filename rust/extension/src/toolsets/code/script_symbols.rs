@@ -10,7 +10,7 @@ use crate::tool_prelude::*;
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ScriptSymbols {
     script_path: ResPath,
-    /// Text to take instead of the file's.
+    /// Unsaved text of it.
     #[serde(default)]
     text: Option<String>,
 }
@@ -29,7 +29,7 @@ impl Tool for ScriptSymbols {
             Example::text(
                 "Lists functions and signals.",
                 before,
-                &["3: signal done(by: int)", "5-6: func run(by: int) -> int"],
+                &["3: signal done(by)", "5-6: func run(by: int) -> int"],
             )
             .args(json!({"script_path": "res://a.gd"})),
             Example::text("Takes a text that is not saved.", before, &["var hp: int"])

@@ -27,7 +27,7 @@ impl Tool for GetParseErrors {
             Example::answer(
                 "Finds errors of syntax and types.",
                 before,
-                json!({"ok": false, "error_count": 2, "errors": "*"}),
+                json!({"ok": false, "error_count": 3, "errors": "*"}),
             )
             .args(json!({"script_path": "res://bad.gd"})),
             Example::refusal("Refuses C#.", before, Code::Unsupported)

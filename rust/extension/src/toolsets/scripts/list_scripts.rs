@@ -41,15 +41,23 @@ impl Tool for ListScripts {
     const TOOLSET: &'static str = "scripts";
 
     fn examples() -> Vec<Example> {
-        let before = ";- res://a.gd\nclass_name ListedA\nextends Node\n;- res://deep/b.gd\nextends \"../a.gd\"\n;- res://c.cs\n// C#";
+        // One alone: a class must not be declared twice in the project of all examples.
+        let named = ";- res://a.gd\nclass_name ListedA\nextends Node";
+        let before = ";- res://a.gd\nextends Node\n;- res://deep/b.gd\nextends \"../a.gd\"\n;- res://c.cs\n// C#";
         vec![
             Example::answer(
                 "Lists a folder.",
                 before,
                 json!({"total": 2, "scripts": [
-                    {"script_path": "res://a.gd", "class_name": "ListedA", "extends": "Node"},
+                    {"script_path": "res://a.gd", "extends": "Node"},
                     {"script_path": "res://deep/b.gd", "extends": "../a.gd"},
                 ]}),
+            )
+            .args(json!({"directory": "res://"})),
+            Example::answer(
+                "Tells the class.",
+                named,
+                json!({"scripts": [{"class_name": "ListedA"}]}),
             )
             .args(json!({"directory": "res://"})),
             Example::answer(

@@ -14,10 +14,10 @@ pub(crate) struct PatchScript {
     /// False: it must occur exactly once.
     #[serde(default = "yes")]
     replace_all: bool,
-    /// Hash that the file must have now.
+    /// Hash it must have now.
     #[serde(default)]
     expected_sha256: Option<String>,
-    /// Replace also what the human has not saved in the script editor.
+    /// Also replace what the human has not saved in the script editor.
     #[serde(default)]
     overwrite_unsaved: bool,
 }

@@ -10,10 +10,10 @@ pub(crate) struct WriteScript {
     script_path: ResPath,
     /// Whole text.
     content: String,
-    /// Hash that the file must have now; empty: it must not exist.
+    /// Hash it must have now; empty: it must be new.
     #[serde(default)]
     expected_sha256: Option<String>,
-    /// Replace also what the human has not saved in the script editor.
+    /// Also replace what the human has not saved in the script editor.
     #[serde(default)]
     overwrite_unsaved: bool,
 }
