@@ -4,7 +4,7 @@ CARGO ?= cargo
 PROFILE := release
 LIBRARY := addons/godot_mcp/bin/libgodot_mcp.linux.$(shell uname -m | sed 's/aarch64/arm64/').so
 
-.PHONY: run serve test build bench docs fmt lint print-godot
+.PHONY: run serve test build bench docs package fmt lint print-godot
 
 # A short real session: a headless editor on a copy of the demo project, edited through MCP.
 run: build
@@ -26,6 +26,10 @@ bench: build
 # Writes docs/tools.md and docs/tools/*.json from the registry.
 docs:
 	@$(CARGO) run --$(PROFILE) --quiet --package godot-mcp-tests --bin docs
+
+# Archive of the addon, command line program and checksums, in dist/.
+package:
+	@scripts/package.sh
 
 fmt:
 	@$(CARGO) fmt --all

@@ -6,5 +6,6 @@ pub mod client;
 pub mod editor;
 pub mod examples;
 pub mod notation;
+pub mod pack;
 pub mod reference;
 pub mod wire;

@@ -1,5 +1,6 @@
 //! Thousands of random calls over all tools, valid and invalid: no crash, no engine error, and undoing
-//! everything gives the original bytes. `SEED=n` repeats a run, `CALLS=n` makes it shorter.
+//! everything gives the original bytes. `SEED=n` repeats a run, `CALLS=n` makes it shorter,
+//! `FINE=n` looks for engine errors after each call from the n-th on instead of each tenth.
 
 use godot_mcp_core::registry::Registry;
 use godot_mcp_core::{SafetyClass, ToolSpec, UndoKind};
@@ -15,18 +16,28 @@ const LEFT_OUT: &[&str] =
     &["godot_debug_workflow", "check_for_updates", "disable_toolset", "discover_tools"];
 
 /// A small generator of our own, so that a seed means the same on every machine.
-struct Random(u64);
+struct Random {
+    state: u64,
+    /// Paths of nodes that exist, looked up now and then.
+    nodes: Vec<String>,
+}
 
 impl Random {
     fn below(&mut self, count: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % count as u64).expect("below a usize")
+        self.state ^= self.state << 13;
+        self.state ^= self.state >> 7;
+        self.state ^= self.state << 17;
+        usize::try_from(self.state % count as u64).expect("below a usize")
     }
 
     fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
+    }
+
+    /// Three times in four one of the first `good`, which are valid.
+    fn mostly<'a, T>(&mut self, items: &'a [T], good: usize) -> &'a T {
+        let count = if self.chance(75) { good.min(items.len()) } else { items.len() };
+        &items[self.below(count)]
     }
 
     fn chance(&mut self, percent: usize) -> bool {
@@ -130,6 +141,26 @@ const SIGNALS: &[&str] = &["timeout", "ready", "visibility_changed", "nonsense",
 const METHODS: &[&str] =
     &["hide", "show", "queue_redraw", "nonsense", "update_configuration_warnings"];
 
+/// What the engine logs by itself. The first two: when a scene that inherits another, or has instances
+/// of it, comes to the front after that other one was saved, it is made anew.
+const KNOWN: &[&str] = &[
+    // Two dialogs that say what no longer fits, at once.
+    "Attempting to parent and popup a dialog that already has a parent.",
+    // The state of the scene that was replaced is restored at the frame's end.
+    "_set_main_scene_state': Cannot convert argument 2 from Object to Object.",
+    // The scene dock puts an item at the node's index, also where siblings have no item of theirs.
+    "insert (./core/templates/local_vector.h",
+];
+
+/// Texts of the dialogs that wait for a human.
+const DIALOGS: &str = r#"
+var open: Array[String] = []
+for it: AcceptDialog in EditorInterface.get_base_control().get_tree().root.find_children("*", "AcceptDialog", true, false):
+	if it.visible:
+		open.append("%s: %s" % [it.title, it.dialog_text])
+return open
+"#;
+
 fn value(random: &mut Random, depth: usize) -> Value {
     let text = [
         "red",
@@ -159,6 +190,20 @@ fn value(random: &mut Random, depth: usize) -> Value {
     }
 }
 
+/// A value that fits a property of many nodes.
+fn fitting(random: &mut Random, property: &str) -> Value {
+    let number = |random: &mut Random| json!(random.below(400) as f64 / 4.0 - 50.0);
+    match property {
+        "position" | "scale" => json!({"x": number(random), "y": number(random)}),
+        "visible" => json!(random.chance(50)),
+        "modulate" => json!(random.pick(&["red", "#ff800080", "Color(0, 1, 0.5, 1)"])),
+        "text" => json!(random.pick(&["a", "Ünicode", "two\nlines", ""])),
+        "z_index" | "process_mode" => json!(random.below(4)),
+        "texture" => json!("res://probes/icon.png"),
+        _ => number(random),
+    }
+}
+
 fn argument(random: &mut Random, name: &str, schema: &Value) -> Value {
     if random.chance(4) {
         return value(random, 0);
@@ -166,9 +211,16 @@ fn argument(random: &mut Random, name: &str, schema: &Value) -> Value {
     if let Some(options) = schema["enum"].as_array() {
         return random.pick(options).clone();
     }
+    let is_node = name.contains("node_path")
+        || ["parent_path", "source_path", "target_path", "root_path"]
+            .iter()
+            .any(|it| name.ends_with(it));
+    if is_node && schema["type"] == "string" && !random.nodes.is_empty() && random.chance(70) {
+        let index = random.below(random.nodes.len());
+        return json!(random.nodes[index]);
+    }
     let text: &[&str] = match name {
-        _ if name.contains("node_path") || name.ends_with("parent_path") => NODES,
-        "source_path" | "target_path" | "root_path" => NODES,
+        _ if is_node => NODES,
         _ if name.ends_with("_type") || name == "class_name" || name == "class_filter" => CLASSES,
         _ if name.contains("propert") => PROPERTIES,
         _ if schema["format"].as_str().is_some_and(|it| it.ends_with("-path")) => FILES,
@@ -188,7 +240,7 @@ fn argument(random: &mut Random, name: &str, schema: &Value) -> Value {
         Some("boolean") => json!(random.chance(50)),
         Some("integer") => json!(random.below(12) as i64 - 2),
         Some("number") => json!(random.below(100) as f64 / 4.0),
-        Some("string") => json!(random.pick(text)),
+        Some("string") => json!(random.mostly(text, 8)),
         Some("array") => Value::Array(
             (0..random.below(4)).map(|_| argument(random, name, &schema["items"])).collect(),
         ),
@@ -217,7 +269,8 @@ fn arguments(random: &mut Random, spec: &ToolSpec) -> Value {
             "dry_run" => 15,
             "expected_scene" => 3,
             "confirm" => 90,
-            "timeout_ms" => 0,
+            // Arguments that do not fit are a warning of the answer, and an error when it fires.
+            "timeout_ms" | "binds" => 0,
             _ => wanted,
         };
         if random.chance(wanted) {
@@ -225,6 +278,13 @@ fn arguments(random: &mut Random, spec: &ToolSpec) -> Value {
                 if name == "confirm" { json!(true) } else { argument(random, name, schema) };
             args.insert(name.clone(), argument);
         }
+    }
+    if let Some(property) = args.get("property").and_then(Value::as_str)
+        && args.contains_key("value")
+        && random.chance(60)
+    {
+        let fitting = fitting(random, property);
+        args.insert("value".into(), fitting);
     }
     Value::Object(args)
 }
@@ -240,8 +300,9 @@ fn random_calls_do_no_harm() {
     let env = |name: &str| std::env::var(name).ok().and_then(|it| it.parse::<u64>().ok());
     let seed = env("SEED").unwrap_or(20_261_130);
     let calls = env("CALLS").and_then(|it| usize::try_from(it).ok()).unwrap_or(CALLS);
+    let fine = env("FINE");
     println!("SEED={seed} CALLS={calls}");
-    let mut random = Random(seed | 1);
+    let mut random = Random { state: seed | 1, nodes: Vec::new() };
 
     let mut editor = Launch::fixture("plain").start();
     let mut wire = Wire::connect(&editor.url, &editor.token);
@@ -275,9 +336,21 @@ fn random_calls_do_no_harm() {
                 recent.join("\n")
             );
         }
+        if round % 20 == 0 {
+            random.nodes = nodes(&mut wire);
+            if random.nodes.is_empty() {
+                wire.call("open_scene", &json!({"scene_path": SCENE}));
+            }
+        }
         let spec = random.pick(if first_part { &undoable } else { &specs });
+        if spec.name == "delete_node" && random.chance(80) {
+            continue;
+        }
         let args = arguments(&mut random, spec);
         recent.push(format!("{round}: {} {args}", spec.name));
+        if fine.is_some_and(|it| round as u64 >= it) {
+            println!("{}", recent[recent.len() - 1]);
+        }
         if recent.len() > 60 {
             recent.remove(0);
         }
@@ -287,20 +360,37 @@ fn random_calls_do_no_harm() {
         };
         let answer: Value = serde_json::from_slice(&response.body).expect("JSON");
         let content = &answer["result"]["structuredContent"];
+        if fine.is_some_and(|it| round as u64 >= it) {
+            println!("    {content}");
+        }
         assert!(content["error"] != "INTERNAL", "{} {args}: {content}", spec.name);
         applied += usize::from(content["applied"] == true && spec.undo == UndoKind::Action);
-        if round % 10 == 9 {
-            let errors = editor.new_errors(&mut seen);
+        if round % 10 == 9 || fine.is_some_and(|it| round as u64 >= it) {
+            let errors = new_errors(&editor, &mut seen);
+            let open = if errors.is_empty() { Value::Null } else { editor.gd(DIALOGS) };
             assert!(
                 errors.is_empty(),
-                "{}\nthe last calls:\n{}",
+                "{}\ndialogs: {open}\nthe last calls:\n{}",
                 errors.join("\n"),
                 recent.join("\n")
             );
         }
     }
     println!("{calls} calls, {applied} edits applied");
-    editor.quit();
+    editor.quit_after(KNOWN);
+}
+
+fn nodes(wire: &mut Wire) -> Vec<String> {
+    let answer = wire.call("find_nodes", &json!({"limit": 60}));
+    let found = answer["result"]["structuredContent"]["nodes"].as_array().cloned();
+    let path = |it: &Value| it["path"].as_str().map(str::to_owned);
+    found.unwrap_or_default().iter().filter_map(path).collect()
+}
+
+fn new_errors(editor: &Editor, seen: &mut usize) -> Vec<String> {
+    let mut errors = editor.new_errors(seen);
+    errors.retain(|it| !KNOWN.iter().any(|known| it.contains(known)));
+    errors
 }
 
 fn undo_everything(editor: &Editor, wire: &mut Wire, seen: &mut usize) {
@@ -308,7 +398,7 @@ fn undo_everything(editor: &Editor, wire: &mut Wire, seen: &mut usize) {
         let answer = wire.call("godot_undo", &json!({}));
         let content = &answer["result"]["structuredContent"];
         assert!(answer["result"]["isError"] != true, "{content}");
-        let errors = editor.new_errors(seen);
+        let errors = new_errors(editor, seen);
         assert!(errors.is_empty(), "undoing {}:\n{}", content["names"], errors.join("\n"));
         if content["undone"] == 0 {
             return;

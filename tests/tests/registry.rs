@@ -1,7 +1,9 @@
 //! Rules that every registered tool keeps, checked without an editor.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use godot_mcp_core::gate::{Gate, GateSettings};
+use godot_mcp_core::paths::Roots;
 use godot_mcp_core::registry::Registry;
 use godot_mcp_core::{Expect, SafetyClass, ToolSpec, UndoKind, paths, schema, toolset};
 use godot_mcp_tests::editor::repository;
@@ -227,6 +229,64 @@ fn named_tools_exist() {
             }
         }
     });
+    none(problems);
+}
+
+/// Prompts name only tools that can be called, and say which toolsets have to be switched on for
+/// them: with the default toolsets, with all, and on a read-only server.
+#[test]
+fn prompts_name_tools_that_can_be_called() {
+    let roots = Roots::new(std::path::Path::new("."), std::path::Path::new("."));
+    let gate = |toolsets: Option<&str>, read_only| {
+        Gate::new(
+            GateSettings {
+                read_only,
+                default_toolsets: toolsets.map(str::to_owned),
+                godot: (4, 6, 0),
+                roots: roots.clone(),
+            },
+            registry(),
+        )
+    };
+    let gates = [gate(None, false), gate(Some("all"), false), gate(None, true)];
+    let mut problems = Vec::new();
+    for prompt in godot_mcp_extension::prompts() {
+        let all: BTreeMap<_, _> =
+            prompt.arguments.iter().map(|it| (it.name.clone(), format!("<{}>", it.name))).collect();
+        let required = prompt.arguments.iter().filter(|it| it.required);
+        let least: BTreeMap<_, _> = required.map(|it| (it.name.clone(), "x".to_owned())).collect();
+        for (gate, arguments) in gates.iter().flat_map(|it| [(it, &all), (it, &least)]) {
+            let mut problem = |text: String| problems.push(format!("{}: {text}", prompt.name));
+            let text = godot_mcp_extension::prompt_text(gate, &prompt.name, arguments);
+            let text = text.expect("a listed prompt");
+            let enabled = text.split_once("category \"").map_or("", |it| it.1);
+            let enabled: Vec<_> =
+                enabled.split('"').next().unwrap_or_default().split(',').collect();
+            let mut named = 0;
+            for tool in text.split('`').skip(1).step_by(2) {
+                let Some(spec) = gate.registry().get(tool).map(|it| it.spec.clone()) else {
+                    problem(format!("names `{tool}`, which is no tool"));
+                    continue;
+                };
+                named += 1;
+                if !gate.is_enabled(&spec.toolset) && !enabled.contains(&spec.toolset.as_str()) {
+                    problem(format!("does not say that `{tool}` is in {}", spec.toolset));
+                }
+                if gate.settings().read_only && spec.class != SafetyClass::ReadOnly {
+                    problem(format!("names `{tool}` on a read-only server"));
+                }
+            }
+            if named < 3 || text.lines().count() < 6 {
+                problem(format!("does not help:\n{text}"));
+            }
+            for argument in arguments.values().filter(|it| !text.contains(*it)) {
+                problem(format!("leaves out {argument}:\n{text}"));
+            }
+            if text.contains('{') || text.contains("(without") || text.contains("(read-only)") {
+                problem(format!("has notation left:\n{text}"));
+            }
+        }
+    }
     none(problems);
 }
 

@@ -1,5 +1,6 @@
 //! What travels between the server and the editor: calls, answers and the host that runs them.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -7,7 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value};
 
+use crate::completion::{Completing, CompletionFuture, Completions};
+use crate::content::{Content, Document};
 use crate::error::ToolError;
+use crate::feed::Severity;
+use crate::prompt::{PromptCall, PromptFuture, PromptInfo};
+use crate::question::{Answers, Questions};
 use crate::spec::ToolSpec;
 
 /// Set when the caller cancels or goes away. Cheap to clone, readable from any thread.
@@ -27,6 +33,9 @@ impl CancelFlag {
 /// Receives progress of a long call: done, total when known, and a sentence. Never blocks.
 pub type ProgressSink = Arc<dyn Fn(f64, Option<f64>, &str) + Send + Sync>;
 
+/// Receives what a call logs, for clients that asked for it. Never blocks.
+pub type LogSink = Arc<dyn Fn(Severity, Value) + Send + Sync>;
+
 /// One call as the server received it, not yet validated.
 #[derive(Clone)]
 pub struct ToolCall {
@@ -36,6 +45,9 @@ pub struct ToolCall {
     pub client: String,
     pub cancel: CancelFlag,
     pub progress: Option<ProgressSink>,
+    pub log: Option<LogSink>,
+    /// What the client answered when this call asked something before.
+    pub answers: Answers,
 }
 
 impl ToolCall {
@@ -47,6 +59,8 @@ impl ToolCall {
             client: String::new(),
             cancel: CancelFlag::default(),
             progress: None,
+            log: None,
+            answers: Answers::default(),
         }
     }
 }
@@ -60,6 +74,11 @@ pub enum Reply {
     Text(String),
     /// A PNG image with a JSON description.
     Image { png: Vec<u8>, about: Value },
+    /// Several parts of any kind.
+    Content(Vec<Content>),
+    /// The call needs to know something first. It has done nothing yet, and is made again with the
+    /// answers.
+    Ask(Questions),
 }
 
 impl From<Value> for Reply {
@@ -69,6 +88,8 @@ impl From<Value> for Reply {
 }
 
 pub type Answer = Result<Reply, ToolError>;
+
+pub type ReadFuture = Pin<Box<dyn Future<Output = Result<Document, ToolError>> + Send>>;
 
 pub type AnswerFuture = Pin<Box<dyn Future<Output = Answer> + Send>>;
 
@@ -99,11 +120,33 @@ pub trait Host: Send + Sync + 'static {
 
     fn resources(&self) -> Vec<ResourceInfo>;
 
-    /// Reads one resource: MIME type and text.
-    fn read_resource(
-        &self,
-        uri: String,
-    ) -> Pin<Box<dyn Future<Output = Result<(String, String), ToolError>> + Send>>;
+    fn read_resource(&self, uri: String) -> ReadFuture;
+
+    /// Refuses a URI whose changes nobody will ever be told of.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    fn check_watchable(&self, _uri: &str) -> Result<(), ToolError> {
+        Ok(())
+    }
+
+    /// The resources that somebody wants to hear of from now on. Others need not be looked at.
+    fn watched(&self, _uris: BTreeSet<Arc<str>>) {}
+
+    fn prompts(&self) -> Vec<PromptInfo> {
+        Vec::new()
+    }
+
+    /// One prompt. The server has checked the arguments against [`Self::prompts`].
+    fn prompt(&self, call: PromptCall) -> PromptFuture {
+        let error = ToolError::not_found(format!("no prompt \"{}\"", call.name));
+        Box::pin(std::future::ready(Err(error)))
+    }
+
+    /// Values for an argument of a prompt or a template; none for arguments that are free text.
+    fn complete(&self, _wanted: Completing) -> CompletionFuture {
+        Box::pin(std::future::ready(Ok(Completions::default())))
+    }
 
     /// A client said hello or went away; for the dock.
     fn clients_changed(&self, _clients: Vec<String>) {}

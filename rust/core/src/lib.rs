@@ -3,6 +3,8 @@
 
 pub mod args;
 pub mod call;
+pub mod completion;
+pub mod content;
 pub mod discover;
 pub mod error;
 pub mod example;
@@ -11,6 +13,8 @@ pub mod game_log;
 pub mod gate;
 pub mod heartbeat;
 pub mod paths;
+pub mod prompt;
+pub mod question;
 pub mod registry;
 pub mod safety;
 pub mod scene_uses;
@@ -24,6 +28,7 @@ pub mod untrusted;
 pub mod updates;
 
 pub use call::{Answer, CancelFlag, Host, Reply, ToolCall};
+pub use content::{Body, Content, Document};
 pub use error::{Code, ToolError};
 pub use example::{Example, Expect};
 pub use safety::SafetyClass;

@@ -16,6 +16,7 @@ use godot_mcp_server::Server;
 use parking_lot::Mutex;
 
 use crate::editor::history::UndoTokens;
+use crate::editor::resource_watch::{ResourceWatch, WatchList};
 use crate::editor::snapshots::Snapshots;
 use crate::main_thread::{Pump, Queue};
 use crate::services::language_server::LanguageServer;
@@ -30,6 +31,10 @@ pub(crate) struct Shared {
     pub(crate) language_server: LanguageServer,
     /// What the main thread last saw, for tools that answer without it.
     pub(crate) glance: ArcSwap<Glance>,
+    /// Resources that somebody wants to hear of.
+    pub(crate) watch_list: WatchList,
+    /// Names for completion.
+    pub(crate) node_classes: ArcSwap<Vec<String>>,
     /// Names of connected clients, told by the server.
     pub(crate) clients: Mutex<Vec<String>>,
     pub(crate) godot_version: String,
@@ -53,6 +58,7 @@ pub(crate) struct App {
     pub(crate) pump: Pump,
     pub(crate) snapshots: RefCell<Snapshots>,
     pub(crate) undo_tokens: RefCell<UndoTokens>,
+    pub(crate) resource_watch: ResourceWatch,
     /// `log.gd`, which collects from all threads.
     pub(crate) logger: Gd<RefCounted>,
     server: RefCell<Option<Server>>,
@@ -95,6 +101,7 @@ impl App {
             pump: Pump::default(),
             snapshots: RefCell::default(),
             undo_tokens: RefCell::default(),
+            resource_watch: ResourceWatch::default(),
             logger,
             server: RefCell::new(None),
             discovery_file: Cell::new(None),
@@ -108,6 +115,13 @@ impl App {
 
     pub(crate) fn url(&self) -> String {
         self.server.borrow().as_ref().map(|it| it.url().to_owned()).unwrap_or_default()
+    }
+
+    /// Tells clients that a resource has changed.
+    pub(crate) fn announce_resource(&self, uri: &str) {
+        if let Some(server) = &*self.server.borrow() {
+            server.announce_resource_updated(uri);
+        }
     }
 
     /// In this order: no new calls, waiting calls answered, the thread joined, the engine's sleep

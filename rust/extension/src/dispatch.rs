@@ -1,13 +1,16 @@
 //! From a call to its answer: the gate, the queue, and on the main thread the plan and its commit.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use godot_mcp_core::call::{AnswerFuture, ResourceInfo};
+use godot_mcp_core::call::{AnswerFuture, ReadFuture, ResourceInfo};
+use godot_mcp_core::completion::{Completing, CompletionFuture};
 use godot_mcp_core::gate::Decision;
+use godot_mcp_core::prompt::{PromptCall, PromptFuture, PromptInfo, PromptReply, Speaker};
 use godot_mcp_core::spec::ToolSpec;
 use godot_mcp_core::untrusted;
-use godot_mcp_core::{Code, Host, Reply, ToolCall, ToolError};
+use godot_mcp_core::{Code, Content, Document, Host, Reply, ToolCall, ToolError};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
@@ -15,9 +18,9 @@ use crate::app::{App, Shared};
 use crate::editor::Editor;
 use crate::editor::edit;
 use crate::main_thread::Job;
-use crate::resources;
 use crate::tool::{Outcome, Runner};
 use crate::toolsets;
+use crate::{completion, prompts, resources};
 
 /// The side of the host that the server sees. Everything here runs on the I/O thread.
 pub(crate) struct EditorHost(pub(crate) Arc<Shared>);
@@ -34,7 +37,7 @@ impl Host for EditorHost {
     fn call(&self, call: ToolCall) -> AnswerFuture {
         let shared = Arc::clone(&self.0);
         Box::pin(async move {
-            let ToolCall { name, arguments, cancel, progress, .. } = call;
+            let ToolCall { name, arguments, cancel, progress, log, .. } = call;
             let mut admitted = shared.gate.admit(&name, arguments)?;
             let deadline = Instant::now() + admitted.spec().timeout;
             let runner = toolsets::runner(&admitted.spec().name);
@@ -56,6 +59,7 @@ impl Host for EditorHost {
                 cancel: cancel.clone(),
                 deadline,
                 progress,
+                log,
                 reply,
             });
             // The main thread answers at the deadline by itself; this catches one that is blocked.
@@ -91,10 +95,7 @@ impl Host for EditorHost {
         resources::all()
     }
 
-    fn read_resource(
-        &self,
-        uri: String,
-    ) -> std::pin::Pin<Box<dyn Future<Output = Result<(String, String), ToolError>> + Send>> {
+    fn read_resource(&self, uri: String) -> ReadFuture {
         let mut args = Map::new();
         args.insert("uri".into(), json!(uri));
         let answer = self.call(ToolCall::new("read_resource", args));
@@ -107,12 +108,34 @@ impl Host for EditorHost {
                         resources::JSON => text.to_owned(),
                         _ => plain_text(text),
                     };
-                    Ok((mime_type.to_owned(), text))
+                    Ok(Document::text(mime_type, text))
                 }
-                Reply::Text(text) => Ok(("text/plain".to_owned(), text)),
-                Reply::Image { .. } => Err(ToolError::internal("a resource is text")),
+                Reply::Text(text) => Ok(Document::text("text/plain", text)),
+                _ => Err(ToolError::internal("a resource is text")),
             }
         })
+    }
+
+    fn check_watchable(&self, uri: &str) -> Result<(), ToolError> {
+        resources::target(&self.0.gate.settings().roots, uri).map(drop)
+    }
+
+    fn watched(&self, uris: BTreeSet<Arc<str>>) {
+        self.0.watch_list.set(uris);
+    }
+
+    fn prompts(&self) -> Vec<PromptInfo> {
+        prompts::all()
+    }
+
+    fn prompt(&self, call: PromptCall) -> PromptFuture {
+        let text = prompts::text(&self.0.gate, &call.name, &call.arguments);
+        let reply = text.map(|it| PromptReply::Messages(vec![(Speaker::User, Content::Text(it))]));
+        Box::pin(std::future::ready(reply))
+    }
+
+    fn complete(&self, wanted: Completing) -> CompletionFuture {
+        completion::complete(&self.0, wanted)
     }
 
     fn clients_changed(&self, clients: Vec<String>) {

@@ -19,6 +19,7 @@ pub(crate) mod quirks;
 pub(crate) mod raw_node;
 pub(crate) mod references;
 pub(crate) mod resource_text;
+pub(crate) mod resource_watch;
 pub(crate) mod scene;
 pub(crate) mod scene_files;
 pub(crate) mod scene_keeper;

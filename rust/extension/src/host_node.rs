@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use godot::builtin::GString;
+use godot::builtin::{Callable, GString};
 use godot::classes::{
     DisplayServer, EditorInterface, EditorPlugin, Engine, INode, Node, ProjectSettings, RefCounted,
 };
@@ -21,7 +21,9 @@ use godot_mcp_server::{PortChoice, Server, ServerOptions, load_or_create_token};
 use serde_json::json;
 
 use crate::app::{self, App, Glance, Shared};
+use crate::completion;
 use crate::dispatch::EditorHost;
+use crate::editor::resource_watch::{self, WatchList};
 use crate::editor::{log_feed, quirks, scene_files};
 use crate::main_thread::{self, Queue};
 use crate::server_log;
@@ -67,7 +69,7 @@ impl GodotMcp {
             return;
         }
         this.set_process(true);
-        if let Err(message) = start(&plugin, logger) {
+        if let Err(message) = start(&this.clone().upcast(), &plugin, logger) {
             godot_error!("Godot MCP did not start: {message}.");
         }
     }
@@ -75,6 +77,20 @@ impl GodotMcp {
     #[func(gd_self)]
     fn stop(_this: Gd<Self>) {
         app::stop();
+    }
+
+    /// Something that a resource tells may have changed. For signals.
+    #[func(gd_self)]
+    fn suspect(_this: Gd<Self>) {
+        resource_watch::suspect();
+    }
+
+    /// The classes of the project's scripts have changed. For a signal.
+    #[func(gd_self)]
+    fn read_classes(_this: Gd<Self>) {
+        if let Some(app) = app::current() {
+            app.shared.node_classes.store(Arc::new(completion::node_classes()));
+        }
     }
 
     /// Address of the server; empty when it does not run.
@@ -91,7 +107,7 @@ fn wants_server() -> bool {
         && !args.any(|arg| BATCH_MODES.iter().any(|it| arg.starts_with(it)))
 }
 
-fn start(plugin: &Gd<EditorPlugin>, logger: Gd<RefCounted>) -> Result<(), String> {
+fn start(host: &Gd<Node>, plugin: &Gd<EditorPlugin>, logger: Gd<RefCounted>) -> Result<(), String> {
     quirks::name_classes();
     server_log::install();
     let settings = ProjectSettings::singleton();
@@ -124,6 +140,8 @@ fn start(plugin: &Gd<EditorPlugin>, logger: Gd<RefCounted>) -> Result<(), String
         queue: Queue::default(),
         language_server: LanguageServer::new(language_server_port(), &project.to_string_lossy()),
         glance: ArcSwap::from_pointee(Glance::default()),
+        watch_list: WatchList::default(),
+        node_classes: ArcSwap::from_pointee(completion::node_classes()),
         clients: parking_lot::Mutex::default(),
         godot_version: version.get("string").map(|it| it.to_string()).unwrap_or_default(),
         project_name: project_name.clone(),
@@ -169,6 +187,11 @@ fn start(plugin: &Gd<EditorPlugin>, logger: Gd<RefCounted>) -> Result<(), String
     scene_files::watch(plugin);
     let app = App::new(shared, toolsets::runners(), logger);
     app.set_server(server, discovery);
+    resource_watch::connect(&app, host, plugin);
+    if let Some(mut files) = EditorInterface::singleton().get_resource_filesystem() {
+        files
+            .connect("script_classes_updated", &Callable::from_object_method(host, "read_classes"));
+    }
     app::install(app);
     godot_print!("Godot MCP serves {project_name} at {url}");
     Ok(())

@@ -5,10 +5,12 @@
 //! host node's `process`.
 
 mod app;
+mod completion;
 mod dispatch;
 mod editor;
 mod host_node;
 mod main_thread;
+mod prompts;
 mod resources;
 mod server_log;
 mod services;
@@ -18,6 +20,7 @@ mod toolsets;
 
 use godot::init::{ExtensionLibrary, InitLevel, InitStage, gdextension};
 
+pub use prompts::{all as prompts, text as prompt_text};
 pub use toolsets::{REMOVED, builtin_specs};
 
 struct GodotMcpExtension;

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use godot::classes::{CanvasItem, DisplayServer, EditorInterface, Os};
 use godot::obj::{Gd, InstanceId, Singleton};
-use godot_mcp_core::call::ProgressSink;
+use godot_mcp_core::call::{LogSink, ProgressSink};
 use godot_mcp_core::gate::Admitted;
 use godot_mcp_core::{Answer, CancelFlag, Code, SafetyClass, Site, ToolError};
 use parking_lot::{Condvar, Mutex};
@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 
 use crate::app::{self, App, Glance};
 use crate::dispatch;
-use crate::editor::{Editor, scene_keeper};
+use crate::editor::{Editor, log_feed, resource_watch, scene_keeper};
 use crate::host_node::drain_log;
 use crate::tool::Outcome;
 
@@ -33,8 +33,11 @@ const BUDGET: Duration = Duration::from_millis(4);
 const HEADLESS_BUDGET: Duration = Duration::from_millis(12);
 /// Longest sleep while something is asked once a frame.
 const POLL_PERIOD: Duration = Duration::from_millis(2);
-/// Age after which the look at the editor is refreshed.
+/// Age after which the look at the editor is refreshed, while calls come in and else.
 const GLANCE_PERIOD: Duration = Duration::from_millis(50);
+const IDLE_GLANCE_PERIOD: Duration = Duration::from_millis(250);
+/// Time after the last call from which on the editor counts as idle.
+const IDLE_AFTER: Duration = Duration::from_secs(2);
 
 /// One admitted call on its way to the main thread.
 pub(crate) struct Job {
@@ -42,6 +45,7 @@ pub(crate) struct Job {
     pub(crate) cancel: CancelFlag,
     pub(crate) deadline: Instant,
     pub(crate) progress: Option<ProgressSink>,
+    pub(crate) log: Option<LogSink>,
     pub(crate) reply: oneshot::Sender<Answer>,
 }
 
@@ -85,6 +89,8 @@ fn expired(cancel: &CancelFlag, deadline: Instant, started: bool) -> Option<Tool
 pub(crate) struct Queue {
     jobs: Mutex<Jobs>,
     arrived: Condvar,
+    /// How many wait: lets an idle frame pass without the lock.
+    waiting: AtomicUsize,
     /// Calls that wait for a service which the editor polls once a frame.
     hurries: AtomicUsize,
 }
@@ -126,6 +132,7 @@ impl Queue {
             return job.answer(Err(refusal));
         }
         jobs.arrivals += 1;
+        self.waiting.fetch_add(1, Ordering::Release);
         if job.is_edit() {
             jobs.edits.push_back(job);
         } else {
@@ -146,24 +153,36 @@ impl Queue {
         self.jobs.lock().closed = true;
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.load(Ordering::Acquire) == 0
+    }
+
     /// The next job for a lane. `edits` says whether an edit may start now.
     fn next(&self, safe_lane: bool, edits: bool) -> Option<Job> {
         let mut jobs = self.jobs.lock();
         let fits = |job: &Job| safe_lane || !job.is_safe_lane();
-        if let Some(index) = jobs.reads.iter().position(fits) {
-            return jobs.reads.remove(index);
-        }
-        if edits && jobs.edits.front().is_some_and(fits) {
-            return jobs.edits.pop_front();
-        }
-        None
+        let job = match jobs.reads.iter().position(fits) {
+            Some(index) => jobs.reads.remove(index),
+            None if edits && jobs.edits.front().is_some_and(fits) => jobs.edits.pop_front(),
+            None => None,
+        };
+        self.left(usize::from(job.is_some()));
+        job
+    }
+
+    fn left(&self, count: usize) {
+        self.waiting.fetch_sub(count, Ordering::Release);
     }
 
     /// Takes out jobs whose caller went away or whose deadline passed while they waited.
     fn sweep(&self) {
+        if self.is_empty() {
+            return;
+        }
         let mut jobs = self.jobs.lock();
         let mut out = take_overdue(&mut jobs.reads);
         out.extend(take_overdue(&mut jobs.edits));
+        self.left(out.len());
         drop(jobs);
         for (job, why) in out {
             job.answer(Err(why));
@@ -174,6 +193,7 @@ impl Queue {
         let mut jobs = self.jobs.lock();
         let mut all: Vec<Job> = jobs.reads.drain(..).collect();
         all.extend(jobs.edits.drain(..));
+        self.left(all.len());
         all
     }
 
@@ -229,6 +249,9 @@ pub(crate) struct Pump {
     engine_sleep_usec: Cell<Option<i32>>,
     frame_end: Cell<Option<Instant>>,
     glanced: Cell<Option<Instant>>,
+    last_job: Cell<Option<Instant>>,
+    /// Whether the engine's sleep paces the loop, as it was at the last glance.
+    paced_by_sleep: Cell<bool>,
     /// Outer none: not looked for yet. Inner none: this editor has none.
     progress_dialog: RefCell<Option<Option<InstanceId>>>,
 }
@@ -252,32 +275,43 @@ impl Pump {
         let depth = self.depth.get();
         self.depth.set(depth.saturating_sub(1));
         app.shared.heartbeat.beat();
-        if self.running.get() || depth > 1 || self.progress_dialog_is_open() {
+        if self.running.get() || depth > 1 {
             return;
         }
         self.look(app);
-        app.shared.queue.sweep();
-
+        if resource_watch::is_needed(app) {
+            // Runs no job, but asks the editor things that a job may ask too.
+            let looked = self.guarded("resources", || Ok(resource_watch::look(app)));
+            if let Err(error) = looked {
+                tracing::error!("{error}");
+            }
+        }
+        let queue = &app.shared.queue;
+        queue.sweep();
         let period = self.take_over_sleep();
         let start = Instant::now();
         let last_end = self.frame_end.get().unwrap_or(start);
         let mut deadline = period.map_or(start, |it| last_end + it);
         let budget = if app.shared.headless { HEADLESS_BUDGET } else { BUDGET };
         let mut spent = Duration::ZERO;
-        let queue = &app.shared.queue;
         loop {
             let seen = queue.arrivals();
-            let edits = self.may_edit();
-            while spent < budget
-                && let Some(job) = queue.next(false, edits)
-            {
-                let begun = Instant::now();
-                self.run(app, job);
-                spent += begun.elapsed();
-            }
-            // What is left then needs the next iteration, which starts at once.
-            if spent >= budget || queue.has_safe_work(self.may_edit()) {
-                break;
+            if !queue.is_empty() {
+                if self.progress_dialog_is_open() {
+                    break;
+                }
+                let edits = self.may_edit();
+                while spent < budget
+                    && let Some(job) = queue.next(false, edits)
+                {
+                    let begun = Instant::now();
+                    self.run(app, job);
+                    spent += begun.elapsed();
+                }
+                // What is left then needs the next iteration, which starts at once.
+                if spent >= budget || queue.has_safe_work(self.may_edit()) {
+                    break;
+                }
             }
             if !self.pending.borrow().is_empty() || queue.hurries.load(Ordering::Acquire) > 0 {
                 deadline = deadline.min(start + POLL_PERIOD);
@@ -291,21 +325,25 @@ impl Pump {
 
     fn process(&self, app: &Rc<App>) {
         self.depth.set(self.depth.get() + 1);
-        if self.running.get() || self.depth.get() > 1 || self.progress_dialog_is_open() {
+        let queue = &app.shared.queue;
+        let idle =
+            queue.is_empty() && self.pending.borrow().is_empty() && !scene_keeper::has_deferred();
+        if idle || self.running.get() || self.depth.get() > 1 || self.progress_dialog_is_open() {
             return;
         }
-        while let Some(work) = scene_keeper::next_deferred() {
-            // What undo and redo left for a moment at which scenes may be opened and closed.
-            let done = self.guarded("undo", || Ok(work()));
-            if let Err(error) = done {
+        // What undo and redo left for a moment at which scenes may be opened and closed.
+        while match self.guarded("undo", || Ok(scene_keeper::do_deferred())) {
+            Ok(more) => more,
+            Err(error) => {
                 tracing::error!("{error}");
+                true
             }
-        }
+        } {}
         self.poll_pending(app);
         let budget = if app.shared.headless { HEADLESS_BUDGET } else { BUDGET };
         let start = Instant::now();
         while start.elapsed() < budget
-            && let Some(job) = app.shared.queue.next(true, self.may_edit())
+            && let Some(job) = queue.next(true, self.may_edit())
         {
             self.run(app, job);
         }
@@ -323,16 +361,29 @@ impl Pump {
         }
         let name = job.call.spec().name.clone();
         app.shared.heartbeat.set_busy(format!("tool {name}"));
-        let outcome = self.guarded(&name, || dispatch::run(app, &job));
+        let cursor = app.shared.feed.cursor();
+        let is_edit = job.is_edit();
+        let outcome = self.guarded(&name, || {
+            // Who has just subscribed hears of what this call changes.
+            resource_watch::follow(app);
+            dispatch::run(app, &job)
+        });
         app.shared.heartbeat.set_busy("");
         // What the call logged is in the feed before its answer arrives.
         drain_log(app);
+        if let Some(log) = &job.log {
+            log_feed::forward(&app.shared.feed, cursor, log);
+        }
+        if is_edit {
+            resource_watch::suspect();
+        }
         match outcome {
             Ok(Outcome::Done(reply)) => job.answer(Ok(reply)),
             Ok(Outcome::Wait(poll)) => self.pending.borrow_mut().push(Pending { job, poll }),
             Err(error) => job.answer(Err(error)),
         }
         // A nested iteration may have changed it, and the next job wants to know.
+        self.last_job.set(Some(Instant::now()));
         self.look_now(app);
     }
 
@@ -384,10 +435,8 @@ impl Pump {
             self.engine_sleep_usec.set(Some(wish));
             os.set_low_processor_usage_mode_sleep_usec(0);
         }
-        let paced_by_sleep =
-            os.is_in_low_processor_usage_mode() || !DisplayServer::singleton().window_can_draw();
         let usec = self.engine_sleep_usec.get()?;
-        paced_by_sleep.then(|| Duration::from_micros(u64::try_from(usec).unwrap_or(0)))
+        self.paced_by_sleep.get().then(|| Duration::from_micros(u64::try_from(usec).unwrap_or(0)))
     }
 
     /// A progress dialog of the human's own runs nested iterations while it is open.
@@ -409,8 +458,14 @@ impl Pump {
     }
 
     fn look(&self, app: &Rc<App>) {
-        if self.glanced.get().is_none_or(|it| it.elapsed() >= GLANCE_PERIOD) {
+        let busy = self.last_job.get().is_some_and(|it| it.elapsed() < IDLE_AFTER);
+        let period = if busy { GLANCE_PERIOD } else { IDLE_GLANCE_PERIOD };
+        if self.glanced.get().is_none_or(|it| it.elapsed() >= period) {
             self.look_now(app);
+            self.paced_by_sleep.set(
+                Os::singleton().is_in_low_processor_usage_mode()
+                    || !DisplayServer::singleton().window_can_draw(),
+            );
         }
     }
 
@@ -482,7 +537,10 @@ mod tests {
         let args = args.as_object().cloned().unwrap_or_else(Map::new);
         let (reply, answer) = oneshot::channel();
         let call = gate.admit(name, args).expect("valid");
-        (Job { call, cancel: CancelFlag::default(), deadline, progress: None, reply }, answer)
+        (
+            Job { call, cancel: CancelFlag::default(), deadline, progress: None, log: None, reply },
+            answer,
+        )
     }
 
     fn later() -> Instant {

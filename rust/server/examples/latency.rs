@@ -6,15 +6,14 @@
 
 #![allow(clippy::print_stdout, reason = "its output is its purpose")]
 
-use std::future::{Future, ready};
+use std::future::ready;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use godot_mcp_core::call::{AnswerFuture, ResourceInfo};
+use godot_mcp_core::call::{AnswerFuture, ReadFuture, ResourceInfo};
 use godot_mcp_core::{Host, Reply, SafetyClass, ToolCall, ToolError, ToolSpec};
 use godot_mcp_server::{PortChoice, Server, ServerOptions};
 use serde_json::{Map, json};
@@ -69,10 +68,7 @@ impl Host for Trivial {
         Vec::new()
     }
 
-    fn read_resource(
-        &self,
-        _uri: String,
-    ) -> Pin<Box<dyn Future<Output = Result<(String, String), ToolError>> + Send>> {
+    fn read_resource(&self, _uri: String) -> ReadFuture {
         Box::pin(ready(Err(ToolError::not_found("no resources"))))
     }
 }

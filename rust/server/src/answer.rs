@@ -6,6 +6,8 @@ use godot_mcp_core::{Answer, Code, Reply, ToolError};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::json;
 
+use crate::content;
+
 /// What is sent for `answer`.
 pub(crate) fn result(answer: Answer, max_bytes: usize) -> CallToolResult {
     match answer {
@@ -36,6 +38,12 @@ fn success(reply: Reply, max_bytes: usize) -> Result<CallToolResult, usize> {
             let image = ContentBlock::image(BASE64_STANDARD.encode(png), "image/png");
             Ok(CallToolResult::success(vec![image, ContentBlock::text(about)]))
         }
+        Reply::Content(parts) => {
+            within(parts.iter().map(|it| it.size()).sum())?;
+            Ok(CallToolResult::success(parts.into_iter().map(content::block).collect()))
+        }
+        // Questions never come this far: `questions.rs` takes them out.
+        Reply::Ask(_) => Ok(CallToolResult::error(vec![ContentBlock::text("nobody was asked")])),
     }
 }
 
@@ -69,6 +77,7 @@ fn shortened(message: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use godot_mcp_core::{Content, Document};
     use serde_json::Value;
 
     use super::*;
@@ -105,6 +114,29 @@ mod tests {
     }
 
     #[test]
+    fn parts_of_any_kind_keep_their_order() {
+        let parts = vec![
+            Content::Text("a".to_owned()),
+            Content::Audio { mime_type: "audio/wav".to_owned(), bytes: vec![1, 2, 3] },
+            Content::Document {
+                uri: "godot://x".to_owned(),
+                document: Document::text("text/plain", "b"),
+            },
+        ];
+        let sent = sent(Ok(Reply::Content(parts)), 100);
+        assert_eq!(
+            sent["content"],
+            json!([
+                {"type": "text", "text": "a"},
+                {"type": "audio", "data": "AQID", "mimeType": "audio/wav"},
+                {"type": "resource", "resource": {
+                    "uri": "godot://x", "mimeType": "text/plain", "text": "b"
+                }},
+            ])
+        );
+    }
+
+    #[test]
     fn an_error_is_the_same_in_structure_and_text() {
         let error = ToolError::not_found("no node at \"A\"").suggest(["B"]);
         let sent = sent(Err(error.clone()), 1000);
@@ -117,7 +149,8 @@ mod tests {
     fn what_is_too_large_is_refused_with_its_size() {
         let text = "x".repeat(300);
         let image = Reply::Image { png: vec![0; 240], about: json!({}) };
-        for reply in [Reply::Text(text.clone()), json!({"text": text}).into(), image] {
+        let parts = Reply::Content(vec![Content::Text(text.clone())]);
+        for reply in [Reply::Text(text.clone()), json!({"text": text}).into(), image, parts] {
             let sent = sent(Ok(reply), 300 - 1);
             assert_eq!(sent["isError"], json!(true));
             assert_eq!(sent["structuredContent"]["error"], json!("RESPONSE_TOO_LARGE"));

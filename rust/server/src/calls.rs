@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use futures_util::future::{OptionFuture, join};
 use godot_mcp_core::{Answer, CancelFlag, Code, Host, ToolCall, ToolError};
 use rmcp::ErrorData;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::logs::{Level, Log, Logs};
 use crate::progress::{Progress, Update};
 
 /// A client that does not take its progress does not hold up the answer for longer.
@@ -24,6 +26,25 @@ pub(crate) struct Calls {
     /// Everything that should come to an end before the server does.
     pub(crate) running: TaskTracker,
     pub(crate) stopping: CancellationToken,
+}
+
+/// What a client wants to hear while its call runs.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Interest {
+    pub(crate) progress: bool,
+    pub(crate) log: Option<Level>,
+}
+
+impl Interest {
+    pub(crate) fn is_none(&self) -> bool {
+        !self.progress && self.log.is_none()
+    }
+}
+
+/// Something that happened while a call ran.
+pub(crate) enum Note {
+    Progress(Update),
+    Log(Log),
 }
 
 /// Sets the flag when a call is dropped unfinished, as happens at the very end of the server.
@@ -67,22 +88,36 @@ impl Calls {
         Err(ToolError::new(Code::Cancelled, message))
     }
 
-    /// As [`Self::run`], and hands progress to `send`, all of it before the answer.
-    pub(crate) async fn run_with_progress<F: Future<Output = ()>>(
+    /// As [`Self::run`], and hands notes to `send`, all of them before the answer.
+    pub(crate) async fn run_with_notes<F: Future<Output = ()>>(
         &self,
         mut call: ToolCall,
         cancelled: &CancellationToken,
-        send: impl FnMut(Update) -> F,
+        interest: Interest,
+        send: impl Fn(Note) -> F,
     ) -> Answer {
         let progress = Progress::default();
-        call.progress = Some(progress.sink());
-        let mut forward = pin!(progress.forward(send));
+        if interest.progress {
+            call.progress = Some(progress.sink());
+        }
+        let (mut logs, mut log_closer) = (None, None);
+        if let Some(threshold) = interest.log {
+            let (received, sink, closer) = Logs::new(threshold);
+            call.log = Some(sink);
+            (logs, log_closer) = (Some(received), Some(closer));
+        }
+        let logs = logs.map(|it| it.forward(|it| send(Note::Log(it))));
+        let progressed = progress.forward(|it| send(Note::Progress(it)));
+        let mut forward = pin!(join(progressed, OptionFuture::from(logs)));
         let answer = tokio::select! {
             biased;
             answer = self.run(call, cancelled) => answer,
-            () = &mut forward => unreachable!("progress is forwarded until it is closed"),
+            _ = &mut forward => unreachable!("progress is forwarded until it is closed"),
         };
         progress.close();
+        if let Some(closer) = log_closer {
+            closer.close();
+        }
         if timeout(FLUSH_TIMEOUT, forward).await.is_err() {
             tracing::warn!("a client does not take its progress notifications");
         }

@@ -3,7 +3,7 @@
 //! One feed, two kinds of readers: each legacy session and each `subscriptions/listen` stream
 //! forwards it in a task of its own, so one that stalls holds up nobody else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::future::Future;
 use std::sync::Arc;
@@ -17,6 +17,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{Notify, broadcast};
 use tokio::time::{sleep, timeout};
 
+use crate::watches::Watch;
+
 /// Changes that come in one go, such as a bundle of toolsets, are told once. The delay also lets a
 /// stream that was just acknowledged subscribe before anything is sent.
 const DEBOUNCE: Duration = Duration::from_millis(20);
@@ -27,6 +29,7 @@ const MAX_WAITING_URIS: usize = 1024;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Tools,
+    Prompts,
     Resources,
     Resource(Arc<str>),
 }
@@ -40,6 +43,7 @@ pub(crate) struct Changes {
 #[derive(Default)]
 struct Waiting {
     tools: bool,
+    prompts: bool,
     resources: bool,
     uris: BTreeSet<Arc<str>>,
 }
@@ -55,6 +59,7 @@ impl Changes {
         let mut waiting = self.waiting.lock();
         match change {
             Change::Tools => waiting.tools = true,
+            Change::Prompts => waiting.prompts = true,
             Change::Resource(uri) if waiting.uris.len() < MAX_WAITING_URIS => {
                 waiting.uris.insert(uri);
             }
@@ -76,9 +81,10 @@ impl Changes {
             sleep(DEBOUNCE).await;
             let waiting = std::mem::take(&mut *self.waiting.lock());
             let tools = waiting.tools.then_some(Change::Tools);
+            let prompts = waiting.prompts.then_some(Change::Prompts);
             let resources = waiting.resources.then_some(Change::Resources);
             let uris = waiting.uris.into_iter().map(Change::Resource);
-            for change in tools.into_iter().chain(resources).chain(uris) {
+            for change in tools.into_iter().chain(prompts).chain(resources).chain(uris) {
                 // Fails when nobody listens, which is fine.
                 drop(self.feed.send(change));
             }
@@ -104,7 +110,8 @@ pub(crate) async fn forward(mut feed: broadcast::Receiver<Change>, audience: &im
             // Missed some, which could have been any.
             Err(RecvError::Lagged(_)) => {
                 let uris = audience.uris().into_iter().map(Change::Resource);
-                for change in [Change::Tools, Change::Resources].into_iter().chain(uris) {
+                let lists = [Change::Tools, Change::Prompts, Change::Resources];
+                for change in lists.into_iter().chain(uris) {
                     deliver(audience, &change).await;
                 }
             }
@@ -136,6 +143,7 @@ impl Audience for Listener<'_> {
     fn wants(&self, change: &Change) -> bool {
         match change {
             Change::Tools => self.accepted.tools_list_changed == Some(true),
+            Change::Prompts => self.accepted.prompts_list_changed == Some(true),
             Change::Resources => self.accepted.resources_list_changed == Some(true),
             Change::Resource(uri) => {
                 let wanted = self.accepted.resource_subscriptions.as_deref().unwrap_or_default();
@@ -147,6 +155,7 @@ impl Audience for Listener<'_> {
     async fn tell(&self, change: &Change) -> Result<(), Self::Error> {
         match change {
             Change::Tools => self.sink.notify_tool_list_changed().await,
+            Change::Prompts => self.sink.notify_prompt_list_changed().await,
             Change::Resources => self.sink.notify_resource_list_changed().await,
             Change::Resource(uri) => self.sink.notify_resource_updated(&**uri).await,
         }
@@ -159,7 +168,7 @@ impl Audience for Listener<'_> {
 }
 
 /// URIs that a legacy session has subscribed to.
-pub(crate) type Subscribed = Arc<Mutex<BTreeSet<Arc<str>>>>;
+pub(crate) type Subscribed = Arc<Mutex<BTreeMap<Arc<str>, Watch>>>;
 
 /// A session of a version before 2026-07-28.
 pub(crate) struct LegacyClient {
@@ -172,14 +181,15 @@ impl Audience for LegacyClient {
 
     fn wants(&self, change: &Change) -> bool {
         match change {
-            Change::Tools | Change::Resources => true,
-            Change::Resource(uri) => self.subscribed.lock().contains(uri),
+            Change::Tools | Change::Prompts | Change::Resources => true,
+            Change::Resource(uri) => self.subscribed.lock().contains_key(uri),
         }
     }
 
     async fn tell(&self, change: &Change) -> Result<(), Self::Error> {
         match change {
             Change::Tools => self.peer.notify_tool_list_changed().await,
+            Change::Prompts => self.peer.notify_prompt_list_changed().await,
             Change::Resources => self.peer.notify_resource_list_changed().await,
             Change::Resource(uri) => {
                 let updated = ResourceUpdatedNotificationParam::new(&**uri);
@@ -189,7 +199,7 @@ impl Audience for LegacyClient {
     }
 
     fn uris(&self) -> Vec<Arc<str>> {
-        self.subscribed.lock().iter().cloned().collect()
+        self.subscribed.lock().keys().cloned().collect()
     }
 }
 
@@ -218,8 +228,8 @@ mod tests {
     fn what_comes_together_is_told_once() {
         let uri = || Change::Resource("godot://scene".into());
         assert_eq!(
-            published(&[Change::Tools, uri(), Change::Tools, uri(), Change::Resources]),
-            [Change::Tools, Change::Resources, uri()]
+            published(&[Change::Tools, uri(), Change::Prompts, Change::Tools, uri()]),
+            [Change::Tools, Change::Prompts, uri()]
         );
     }
 

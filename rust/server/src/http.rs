@@ -59,13 +59,17 @@ impl Routes {
             Ok(body) => body,
             Err(refusal) => return refusal,
         };
+        let ends_session = parts.method == Method::DELETE;
         let sent = body.clone();
-        let response = self.mcp.handle(Request::from_parts(parts, Full::new(body))).await;
+        let mut response = self.mcp.handle(Request::from_parts(parts, Full::new(body))).await;
         if response.status().is_client_error() {
-            explained(response, &sent).await
-        } else {
-            response
+            return explained(response, &sent).await;
         }
+        if ends_session && response.status() == StatusCode::ACCEPTED {
+            // It has ended, and some clients take "accepted" for a failure.
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
+        response
     }
 }
 

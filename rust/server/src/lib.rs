@@ -8,11 +8,12 @@
 //! | Host, Origin, token | `access.rs` |
 //! | route, body size, readable refusals | `http.rs`, `body.rs` |
 //! | protocol, both eras | rmcp; `sessions.rs` and `session_store.rs` keep legacy sessions |
-//! | tools and resources | `endpoint.rs`, `tools.rs`, `resources.rs` |
-//! | one call: cancellation, progress, panics | `calls.rs`, `progress.rs` |
-//! | answer | `answer.rs` |
+//! | tools, resources, prompts | `endpoint.rs`, `tools.rs`, `resources.rs`, `prompts.rs` |
+//! | one call: cancellation, progress, log, panics | `calls.rs`, `progress.rs`, `logs.rs` |
+//! | questions to the client in between | `questions.rs` |
+//! | answer | `answer.rs`, `content.rs` |
 //!
-//! What the server tells clients on its own is in `changes.rs`.
+//! What the server tells clients on its own is in `changes.rs`, who wants to hear it in `watches.rs`.
 //!
 //! Only this crate knows rmcp and hyper. It knows nothing of Godot: calls go to a
 //! [`Host`](godot_mcp_core::Host).
@@ -25,17 +26,23 @@ mod calls;
 mod changes;
 mod clients;
 mod connections;
+mod content;
 mod endpoint;
 mod http;
+mod legacy_session;
+mod logs;
 mod options;
 mod private_file;
 mod progress;
+mod prompts;
+mod questions;
 mod resources;
 mod server;
 mod session_store;
 mod sessions;
 mod token;
 mod tools;
+mod watches;
 
 pub use clients::ClientInfo;
 pub use options::{PortChoice, ServerOptions};

@@ -1,11 +1,13 @@
 //! Resources in rmcp's terms.
 
 use godot_mcp_core::call::ResourceInfo;
-use godot_mcp_core::{Code, ToolError};
+use godot_mcp_core::{Body, Code, Document, ToolError};
 use rmcp::ErrorData;
-use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
+use rmcp::model::{ReadResourceResult, Resource, ResourceTemplate};
+use serde_json::json;
 
 use crate::answer::too_large;
+use crate::content;
 
 pub(crate) fn listed(resources: Vec<ResourceInfo>) -> Vec<Resource> {
     let plain = resources.into_iter().filter(|it| !it.template);
@@ -31,24 +33,31 @@ pub(crate) fn templates(resources: Vec<ResourceInfo>) -> Vec<ResourceTemplate> {
 
 pub(crate) fn contents(
     uri: String,
-    read: Result<(String, String), ToolError>,
+    read: Result<Document, ToolError>,
     max_bytes: usize,
 ) -> Result<ReadResourceResult, ErrorData> {
-    let (mime_type, text) = read.map_err(|error| protocol_error(&error))?;
-    if text.len() > max_bytes {
-        return Err(protocol_error(&too_large(text.len(), max_bytes)));
-    }
-    let contents = ResourceContents::TextResourceContents {
-        uri,
-        mime_type: Some(mime_type),
-        text,
-        meta: None,
+    let document = read.map_err(|error| about(&uri, &error))?;
+    let bytes = match &document.body {
+        Body::Text(text) => text.len(),
+        Body::Bytes(bytes) => bytes.len().div_ceil(3) * 4,
     };
-    Ok(ReadResourceResult::new(vec![contents]))
+    if bytes > max_bytes {
+        return Err(about(&uri, &too_large(bytes, max_bytes)));
+    }
+    Ok(ReadResourceResult::new(vec![content::contents(uri, document)]))
 }
 
-/// Unlike a tool, a resource has no error result of its own.
-fn protocol_error(error: &ToolError) -> ErrorData {
+/// An error that names the resource, as the specification wants it.
+pub(crate) fn about(uri: &str, error: &ToolError) -> ErrorData {
+    let mut sent = protocol_error(error);
+    if let Some(data) = &mut sent.data {
+        data["uri"] = json!(uri);
+    }
+    sent
+}
+
+/// Unlike a tool, a resource or a prompt has no error result of its own.
+pub(crate) fn protocol_error(error: &ToolError) -> ErrorData {
     let message = if error.hint.is_empty() {
         error.message.clone()
     } else {

@@ -21,7 +21,6 @@ use crate::connections::Connections;
 use crate::endpoint::{Endpoint, Shared};
 use crate::http::{MCP_PATH, Routes};
 use crate::options::ServerOptions;
-use crate::session_store::SessionFile;
 use crate::sessions::Sessions;
 
 /// What a stop leaves calls to come to an end, and then connections to send what they have.
@@ -54,6 +53,16 @@ impl Announcer {
     /// Tells every client that `tools/list` has changed. From any thread; never waits.
     pub fn tools_changed(&self) {
         self.0.changes.announce(Change::Tools);
+    }
+
+    /// Tells every client that `prompts/list` has changed. From any thread; never waits.
+    pub fn prompts_changed(&self) {
+        self.0.changes.announce(Change::Prompts);
+    }
+
+    /// Tells those who have subscribed that a resource has changed. From any thread; never waits.
+    pub fn resource_updated(&self, uri: &str) {
+        self.0.changes.announce(Change::Resource(uri.into()));
     }
 }
 
@@ -133,6 +142,11 @@ impl Server {
     /// Tells every client that `tools/list` has changed. From any thread; never waits.
     pub fn announce_tools_changed(&self) {
         self.shared.changes.announce(Change::Tools);
+    }
+
+    /// Tells every client that `prompts/list` has changed. From any thread; never waits.
+    pub fn announce_prompts_changed(&self) {
+        self.shared.changes.announce(Change::Prompts);
     }
 
     /// Tells every client that `resources/list` has changed. From any thread; never waits.
@@ -228,8 +242,8 @@ fn protocol(
         .with_sse_retry(None)
         .with_max_request_body_bytes(options.max_request_bytes)
         .with_cancellation_token(ended);
-    if let Some(path) = &options.session_file {
-        config.session_store = Some(Arc::new(SessionFile::open(path.clone())));
+    if let Some(file) = &shared.session_file {
+        config.session_store = Some(file.clone());
     }
     let shared = shared.clone();
     StreamableHttpService::new(move || Ok(Endpoint::new(shared.clone())), sessions, config)

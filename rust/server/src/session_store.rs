@@ -3,6 +3,7 @@
 //! Kept is what a client said in `initialize`. rmcp replays it when the client comes back with its
 //! session id.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use rmcp::transport::streamable_http_server::session::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::logs::Level;
 use crate::private_file;
 
 const MAX_SESSIONS: usize = 256;
@@ -36,6 +38,18 @@ struct Saved {
     /// Seconds since 1970.
     used: u64,
     initialize: InitializeRequestParams,
+    #[serde(flatten)]
+    wishes: Wishes,
+}
+
+/// What a client asked for after its greeting.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Wishes {
+    /// URIs that it wants to hear of.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) subscribed: BTreeSet<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) log_level: Option<Level>,
 }
 
 impl SessionFile {
@@ -49,6 +63,22 @@ impl SessionFile {
         sessions.retain(|it| it.used >= oldest);
         sessions.drain(..sessions.len().saturating_sub(MAX_SESSIONS));
         Self { path, sessions: Mutex::new(sessions) }
+    }
+
+    /// What the client of a session asked for; nothing for a session that is not kept.
+    pub(crate) fn wishes(&self, id: &str) -> Wishes {
+        let sessions = self.sessions.lock();
+        sessions.iter().find(|it| it.id == id).map(|it| it.wishes.clone()).unwrap_or_default()
+    }
+
+    /// Remembers what a client asks for. When that fails, it has to ask again after a restart.
+    pub(crate) fn wish(&self, id: &str, change: impl FnOnce(&mut Wishes)) {
+        let mut sessions = self.sessions.lock();
+        let Some(saved) = sessions.iter_mut().find(|it| it.id == id) else { return };
+        change(&mut saved.wishes);
+        if let Err(error) = self.write(&sessions) {
+            tracing::warn!(%error, "cannot write the session file");
+        }
     }
 
     /// Writes a few kilobytes into the page cache: not worth a thread of its own.
@@ -76,11 +106,12 @@ impl SessionStore for SessionFile {
             return Err("the greeting is too large to be kept".into());
         }
         let mut sessions = self.sessions.lock();
-        sessions.retain(|it| it.id != id);
+        let known = sessions.iter().position(|it| it.id == id).map(|it| sessions.remove(it));
+        let wishes = known.map(|it| it.wishes).unwrap_or_default();
         if sessions.len() == MAX_SESSIONS {
             sessions.remove(0);
         }
-        sessions.push(Saved { id: id.to_owned(), used: now(), initialize });
+        sessions.push(Saved { id: id.to_owned(), used: now(), initialize, wishes });
         self.write(&sessions)
     }
 
@@ -136,6 +167,21 @@ mod tests {
         let file = SessionFile::open(path);
         assert_eq!(client_of(&file, "a"), None);
         assert_eq!(client_of(&file, "b").as_deref(), Some("two"));
+    }
+
+    #[test]
+    fn wishes_survive_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("sessions.json");
+        let file = SessionFile::open(path.clone());
+        block_on(file.store("a", &state("one"))).unwrap();
+        file.wish("a", |it| it.subscribed.extend(["godot://x".to_owned()]));
+        file.wish("unknown", |it| it.subscribed.extend(["godot://x".to_owned()]));
+        block_on(file.store("a", &state("one"))).unwrap();
+        let file = SessionFile::open(path);
+        assert_eq!(client_of(&file, "a").as_deref(), Some("one"));
+        assert!(file.wishes("a").subscribed.contains("godot://x"));
+        assert_eq!(file.wishes("unknown"), Wishes::default());
     }
 
     #[test]

@@ -25,8 +25,10 @@ fn main() -> ExitCode {
 
     let session = Session { client };
     session.call("get_server_info", json!({}));
-    session.call("get_scene_tree", json!({}));
     session.call("enable_toolset", json!({"category": "scene_edit"}));
+    // A first start imports pictures and sounds; the editor opens the main scene only after that.
+    session.call("open_scene", json!({"scene_path": format!("res://{SCENE}")}));
+    session.call("get_scene_tree", json!({}));
     // The engine writes its own spelling once; what follows is compared with that.
     session.call("save_scene", json!({}));
     let before = std::fs::read_to_string(&file).expect("the scene");

@@ -9,7 +9,7 @@ use godot::classes::resource_loader::CacheMode;
 use godot::classes::{
     EditorInterface, PackedScene, ProjectSettings, RefCounted, Resource, ResourceLoader, Shader,
 };
-use godot::global::{Error, godot_error};
+use godot::global::{Error, godot_error, godot_warn};
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd, Singleton};
 use godot::register::{GodotClass, godot_api};
@@ -64,7 +64,7 @@ impl FileKeeper {
             && !again
             && known != digest_of(&path)
         {
-            godot_error!("MCP: \"{path}\" was changed meanwhile and is left as it is.");
+            warn_left_alone(&path);
             return;
         }
         if let Err(error) = Self::write(&this, &path, bytes.as_deref()) {
@@ -96,6 +96,11 @@ impl FileKeeper {
             godot_error!("MCP: {}", error.message);
         }
     }
+}
+
+/// Undo and redo take back our change, never somebody else's.
+pub(crate) fn warn_left_alone(path: &str) {
+    godot_warn!("MCP: \"{path}\" was changed meanwhile, so undo and redo leave it as it is.");
 }
 
 /// Where project settings are saved.

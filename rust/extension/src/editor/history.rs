@@ -9,7 +9,8 @@ use godot::obj::{Gd, InstanceId, Singleton};
 use godot_mcp_core::{Code, ToolError};
 use serde_json::{Map, Value, json};
 
-use super::Editor;
+use super::edit::Acted;
+use super::{Editor, scene_keeper};
 
 /// Tokens that are remembered; older actions can still be undone, without a token.
 const MAX_TOKENS: usize = 1_000;
@@ -155,23 +156,46 @@ fn step(direction: Direction) -> Result<Option<Stepped>, ToolError> {
         .hint("it refuses while a mouse button is held; call again later"))
 }
 
-/// Steps `count` times or until there is nothing left. Answers what was stepped over.
-pub(crate) fn walk(
-    editor: &Editor,
-    direction: Direction,
-    count: u32,
-) -> Result<Map<String, Value>, ToolError> {
-    let mut names = Vec::new();
-    for _ in 0..count {
-        match step(direction) {
-            Ok(Some(stepped)) => names.push(stepped.name),
-            Ok(None) => break,
-            // What was stepped already must be told, so it is an answer and no error.
-            Err(error) if names.is_empty() => return Err(error),
-            Err(_) => break,
-        }
+/// Steps `count` times or until there is nothing left, and answers what was stepped over. One step a
+/// frame: the editor puts parts of a step off until the frame's end, and the next must find them done.
+pub(crate) fn walk(editor: &Editor, direction: Direction, count: u32) -> Result<Acted, ToolError> {
+    let mut walk = Walk { direction, left: count, names: Vec::new() };
+    if walk.step()? {
+        return Ok(Acted::Done(report(editor, direction, walk.names)));
     }
-    Ok(report(editor, direction, names))
+    Ok(Acted::Wait(Box::new(move |editor| {
+        if scene_keeper::has_deferred() {
+            return None;
+        }
+        match walk.step() {
+            Ok(false) => None,
+            // What was stepped already must be told, so a fault is no error any more.
+            Ok(true) | Err(_) => {
+                Some(Ok(report(editor, direction, std::mem::take(&mut walk.names))))
+            }
+        }
+    })))
+}
+
+/// Several steps in a row.
+struct Walk {
+    direction: Direction,
+    left: u32,
+    names: Vec<String>,
+}
+
+impl Walk {
+    /// Takes one step. True when the walk has ended.
+    fn step(&mut self) -> Result<bool, ToolError> {
+        if self.left == 0 {
+            return Ok(true);
+        }
+        let Some(stepped) = step(self.direction)? else { return Ok(true) };
+        self.names.push(stepped.name);
+        self.left -= 1;
+        // With the last step's deferred work still to do, the next call says that it has ended.
+        Ok(self.left == 0 && !scene_keeper::has_deferred())
+    }
 }
 
 /// Undoes exactly the action of a token, which `check_token` accepted in the same job.

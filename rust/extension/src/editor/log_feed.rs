@@ -6,8 +6,10 @@
 use godot::builtin::{AnyArray, VarDictionary};
 use godot::classes::RefCounted;
 use godot::obj::Gd;
+use godot_mcp_core::call::LogSink;
 use godot_mcp_core::feed::{Entry, Feed, Severity};
-use godot_mcp_core::game_log;
+use godot_mcp_core::{game_log, untrusted};
+use serde_json::json;
 
 use super::quirks;
 
@@ -26,6 +28,22 @@ pub(crate) fn take(logger: &mut Gd<RefCounted>) -> Vec<Entry> {
         .map(|it| entry_of(&it))
         .filter(|it| !quirks::is_harmless(it) && !it.message.is_empty())
         .collect()
+}
+
+/// Lines of the log that one call passes on.
+const MAX_FORWARDED: usize = 50;
+
+/// Hands what was logged after `since` to the client behind a call. Other text than ours is marked
+/// as untrusted (S9.3).
+pub(crate) fn forward(feed: &Feed, since: u64, log: &LogSink) {
+    for entry in feed.page(since, Severity::Info, MAX_FORWARDED).entries {
+        let mut data = json!({"message": untrusted::wrap(entry.source, &entry.message)});
+        if !entry.file.is_empty() {
+            data["file"] = json!(entry.file);
+            data["line"] = json!(entry.line);
+        }
+        log(entry.severity, data);
+    }
 }
 
 fn entry_of(fields: &VarDictionary) -> Entry {

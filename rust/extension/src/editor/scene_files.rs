@@ -38,6 +38,7 @@ pub(crate) fn watch(plugin: &Gd<EditorPlugin>) {
         })
     };
     let changed = Callable::from_fn("mcp_scene_changed", |args: &[&Variant]| {
+        scene_tabs::note_switch();
         if let Some(root) = args.first().and_then(|it| it.try_to::<Gd<Node>>().ok()) {
             see(&root.get_scene_file_path().to_string());
             scene_tabs::note_history(&root);

@@ -28,29 +28,39 @@ const TYPE_INSTANTIATED: i32 = 0x7FFF_FFFF;
 const FLAG_ID_IS_PATH: i32 = 1 << 30;
 const FLAG_MASK: i32 = (1 << 24) - 1;
 
-type Work = Box<dyn FnOnce()>;
+/// Asked once a frame until it says that it is done.
+type Work = Box<dyn FnMut() -> bool>;
 
 thread_local! {
     static DEFERRED: RefCell<VecDeque<Work>> = RefCell::default();
 }
 
-/// The next piece of work that undo or redo left. Called in the safe lane only.
-pub(crate) fn next_deferred() -> Option<Work> {
-    DEFERRED.with(|it| it.borrow_mut().pop_front())
+/// Does a piece of work that undo or redo left, in the safe lane only. Whether there may be another
+/// one to do in this frame. Work that panics is gone.
+pub(crate) fn do_deferred() -> bool {
+    let Some(mut work) = DEFERRED.with(|it| it.borrow_mut().pop_front()) else { return false };
+    let done = work();
+    if !done {
+        DEFERRED.with(|it| it.borrow_mut().push_front(work));
+    }
+    done
 }
 
 /// Answers with `facts` once what undo or redo left is done, so the next call sees it.
 pub(crate) fn when_done(facts: Map<String, Value>) -> Acted {
-    if DEFERRED.with(|it| it.borrow().is_empty()) {
+    if !has_deferred() {
         return Acted::Done(facts);
     }
     let mut facts = Some(facts);
-    Acted::Wait(Box::new(move |_| {
-        DEFERRED.with(|it| it.borrow().is_empty()).then(|| Ok(facts.take().unwrap_or_default()))
-    }))
+    Acted::Wait(Box::new(move |_| (!has_deferred()).then(|| Ok(facts.take().unwrap_or_default()))))
 }
 
-fn defer(work: impl FnOnce() + 'static) {
+/// Whether undo or redo left work that is not done yet.
+pub(crate) fn has_deferred() -> bool {
+    DEFERRED.with(|it| !it.borrow().is_empty())
+}
+
+fn defer(work: impl FnMut() -> bool + 'static) {
     DEFERRED.with(|it| it.borrow_mut().push_back(Box::new(work)));
 }
 
@@ -91,6 +101,25 @@ impl SceneKeeper {
         self.bytes.borrow().is_some() && files::absolute(&path.to_string()).is_file()
     }
 
+    /// Removes the file, unless somebody saved something else into it.
+    #[func]
+    fn remove(&self, path: GString) {
+        let text = path.to_string();
+        let written = self.bytes.borrow().clone();
+        match files::bytes(&text) {
+            Some(found) if written.as_ref() == Some(&found) => {
+                if let Err(error) = std::fs::remove_file(files::absolute(&text)) {
+                    godot_error!("MCP: cannot remove \"{text}\": {error}");
+                }
+            }
+            Some(_) => files::warn_left_alone(&text),
+            None => return,
+        }
+        if let Some(mut files) = EditorInterface::singleton().get_resource_filesystem() {
+            files.update_file(&path);
+        }
+    }
+
     #[func]
     fn make_folder(&self, path: GString) {
         // A fault shows when the file is written.
@@ -110,6 +139,7 @@ impl SceneKeeper {
             if files::absolute(&path).is_file() {
                 EditorInterface::singleton().open_scene_from_path(&path);
             }
+            true
         });
     }
 
@@ -118,11 +148,13 @@ impl SceneKeeper {
     #[func]
     fn close(&self, path: GString) {
         let path = path.to_string();
+        let mut closing = None;
         defer(move || {
-            if let Some(root) = scene_tabs::root_of(&path).filter(|it| !scene_tabs::has_history(it))
-            {
-                scene_tabs::close(&root);
+            if closing.is_none() {
+                let root = scene_tabs::root_of(&path).filter(|it| !scene_tabs::has_history(it));
+                closing = root.map(|it| scene_tabs::Closing::new(&it));
             }
+            closing.as_mut().is_none_or(|it| it.poll().is_some())
         });
     }
 
@@ -156,7 +188,7 @@ pub(crate) fn write_steps(edit: &mut Edit, path: &str, scene: &Gd<PackedScene>) 
         Step::new(json!({"write": path}))
             .apply(Op::call(&keeper, "write", &[file.clone(), scene.to_variant()]))
             .answers(&keeper, "is_written", &[file], &true.to_variant())
-            .revert(Op::File { path: path.to_owned(), bytes: None }),
+            .revert(Op::call(&keeper, "remove", &[GString::from(path).to_variant()])),
     );
     keeper
 }

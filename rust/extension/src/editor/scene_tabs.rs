@@ -1,11 +1,11 @@
 //! The tabs of open scenes, and whether one has unsaved changes.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use godot::classes::notify::NodeNotification;
-use godot::classes::{EditorInterface, EditorUndoRedoManager, Node, TabBar};
+use godot::classes::{EditorInterface, EditorUndoRedoManager, Engine, Node, TabBar};
 use godot::global::Error;
 use godot::obj::{Gd, InstanceId, Singleton};
 use godot_mcp_core::{ToolError, suggest};
@@ -21,6 +21,8 @@ const SETTLE_TIME: Duration = Duration::from_secs(5);
 
 thread_local! {
     static HISTORIES: RefCell<HashMap<InstanceId, i32>> = RefCell::default();
+    /// Frame in which another tab came to the front last.
+    static SWITCHED: Cell<u64> = const { Cell::new(u64::MAX) };
 }
 
 /// One open scene.
@@ -105,19 +107,50 @@ pub(crate) fn switch_to(root: &Gd<Node>) -> bool {
     is_front()
 }
 
-/// Closes a scene's tab and drops its unsaved changes. The tab in front stays in front.
-pub(crate) fn close(root: &Gd<Node>) -> bool {
-    if !root.is_instance_valid() {
-        return false;
+/// Another tab came to the front.
+pub(crate) fn note_switch() {
+    SWITCHED.with(|it| it.set(Engine::singleton().get_process_frames()));
+}
+
+/// Whether the tab in front came there in this frame. At the frame's end the editor restores the
+/// state of its scene, so that scene must not be freed before.
+pub(crate) fn just_switched() -> bool {
+    SWITCHED.with(Cell::get) == Engine::singleton().get_process_frames()
+}
+
+/// A tab on its way out, with its unsaved changes. The tab in front stays in front.
+pub(crate) struct Closing {
+    root: InstanceId,
+    /// Coming to the front may make the scene anew, with another root.
+    path: String,
+    front: Option<Gd<Node>>,
+}
+
+impl Closing {
+    pub(crate) fn new(root: &Gd<Node>) -> Self {
+        let front = EditorInterface::singleton().get_edited_scene_root();
+        let path = root.get_scene_file_path().to_string();
+        Self { root: root.instance_id(), path, front: front.filter(|it| it != root) }
     }
-    let id = root.instance_id();
-    let mut editor = EditorInterface::singleton();
-    let front = editor.get_edited_scene_root().filter(|it| it != root);
-    let closed = switch_to(root) && editor.close_scene() == Error::OK;
-    if let Some(front) = front.filter(|it| it.is_instance_valid()) {
-        switch_to(&front);
+
+    /// Asked once a frame. Whether the tab is gone, none while that takes another frame.
+    pub(crate) fn poll(&mut self) -> Option<bool> {
+        let root = Gd::<Node>::try_from_instance_id(self.root).ok().or_else(|| root_of(&self.path));
+        let Some(root) = root else { return Some(true) };
+        self.root = root.instance_id();
+        let in_front = switch_to(&root);
+        if just_switched() {
+            return None;
+        }
+        if !in_front {
+            return Some(false);
+        }
+        let closed = EditorInterface::singleton().close_scene() == Error::OK;
+        if let Some(front) = self.front.take().filter(|it| it.is_instance_valid()) {
+            switch_to(&front);
+        }
+        Some(closed && !roots().iter().any(|it| it.instance_id() == self.root))
     }
-    closed && !roots().iter().any(|it| it.instance_id() == id)
 }
 
 /// The root of the open scene with this file.

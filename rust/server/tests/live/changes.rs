@@ -6,6 +6,7 @@ use rmcp::model::UnsubscribeRequestParams;
 use rmcp::model::{ServerNotification, SubscribeRequestParams, SubscriptionFilter};
 use serde_json::json;
 
+use crate::support::host::Event;
 use crate::support::http::{connect, initialize, modern, modern_request, request};
 use crate::support::mcp::{Client, Era, Heard};
 use crate::support::{PATIENCE, start};
@@ -83,6 +84,39 @@ async fn listeners_hear_of_what_they_asked_for() {
             if it.params.uri == "godot://scene"),
         "{heard:?}"
     );
+}
+
+/// The host has to look only at what somebody wants to hear of, counted over both push paths.
+#[tokio::test]
+#[expect(deprecated, reason = "the legacy methods")]
+async fn the_host_knows_what_is_watched() {
+    let (server, host) = start();
+    let watched = async |uris: &[&str]| {
+        let uris = uris.iter().map(|it| (*it).to_owned()).collect();
+        host.event(|it| *it == Event::Watched(Vec::clone(&uris))).await;
+    };
+    let legacy = Client::connect(server.url(), Era::Legacy).await;
+    let modern = Client::connect(server.url(), Era::Modern).await;
+    for uri in ["godot://a", "godot://a", "godot://b"] {
+        legacy.service.subscribe(SubscribeRequestParams::new(uri)).await.unwrap();
+    }
+    watched(&["godot://a", "godot://b"]).await;
+    let error = legacy.service.subscribe(SubscribeRequestParams::new("godot://unwatchable")).await;
+    assert!(error.unwrap_err().to_string().contains("nobody will tell"));
+    let filter = SubscriptionFilter::builder()
+        .resource_subscription("godot://a")
+        .resource_subscription("godot://c")
+        .resource_subscription("godot://unwatchable")
+        .build();
+    let listening = modern.service.listen(filter).await.unwrap();
+    watched(&["godot://a", "godot://b", "godot://c"]).await;
+    legacy.service.unsubscribe(UnsubscribeRequestParams::new("godot://b")).await.unwrap();
+    watched(&["godot://a", "godot://c"]).await;
+    drop(listening);
+    drop(modern);
+    watched(&["godot://a"]).await;
+    legacy.service.cancel().await.unwrap();
+    watched(&[]).await;
 }
 
 #[tokio::test]

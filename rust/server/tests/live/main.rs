@@ -6,5 +6,6 @@ mod changes;
 mod lifecycle;
 mod limits;
 mod protocol;
+mod questions;
 mod sessions;
 mod support;

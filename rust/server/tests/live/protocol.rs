@@ -18,7 +18,7 @@ async fn tools_are_listed_in_the_hosts_order_and_called() {
             names,
             [
                 "echo", "text", "image", "bytes", "sigpipe", "wait", "stubborn", "progress",
-                "refuse", "panic"
+                "refuse", "panic", "ask", "log"
             ],
             "{era:?}"
         );
@@ -62,6 +62,9 @@ async fn identity_instructions_and_capabilities_are_told() {
             json!({
                 "tools": {"listChanged": true},
                 "resources": {"subscribe": true, "listChanged": true},
+                "prompts": {"listChanged": true},
+                "completions": {},
+                "logging": {},
             }),
             "{era:?}"
         );

@@ -1,8 +1,10 @@
 //! Legacy sessions across a restart of the server.
 
 use godot_mcp_server::PortChoice;
+use rmcp::model::{SubscribeRequestParams, UnsubscribeRequestParams};
 use serde_json::json;
 
+use crate::support::host::Event;
 use crate::support::http::{initialize, legacy, send};
 use crate::support::mcp::{Client, Era, Heard};
 use crate::support::{options, start_with};
@@ -47,6 +49,30 @@ async fn a_client_goes_on_after_a_restart() {
     assert_eq!(answer.structured_content, Some(json!({"again": true})));
     server.announce_tools_changed();
     assert_eq!(client.hear().await, Heard::ToolsChanged);
+}
+
+/// The client does not know of the restart, so it does not subscribe again.
+#[tokio::test]
+#[expect(deprecated, reason = "the legacy methods")]
+async fn subscriptions_survive_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut kept = options();
+    kept.session_file = Some(folder.path().join("sessions.json"));
+    let (server, _host) = start_with(kept.clone());
+    kept.port = PortChoice::Exact(server.port());
+    let mut client = Client::connect(server.url(), Era::Legacy).await;
+    for uri in ["godot://a", "godot://b"] {
+        client.service.subscribe(SubscribeRequestParams::new(uri)).await.unwrap();
+    }
+    client.service.unsubscribe(UnsubscribeRequestParams::new("godot://b")).await.unwrap();
+    server.stop();
+
+    let (server, host) = start_with(kept);
+    client.call("echo", json!({})).await.unwrap();
+    host.event(|it| *it == Event::Watched(vec!["godot://a".to_owned()])).await;
+    server.announce_resource_updated("godot://b");
+    server.announce_resource_updated("godot://a");
+    assert_eq!(client.hear().await, Heard::ResourceUpdated("godot://a".to_owned()));
 }
 
 #[test]

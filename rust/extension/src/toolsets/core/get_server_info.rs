@@ -3,8 +3,8 @@ use godot_mcp_core::toolset::BUNDLES;
 use godot_mcp_server::{ServerOptions, protocol_versions};
 
 use crate::main_thread::CAPACITY;
-use crate::resources;
 use crate::tool_prelude::*;
+use crate::{prompts, resources};
 
 /// What this server is and has: versions, project, toolsets on and off, resources, limits, the
 /// edited scene and modes. A good first call.
@@ -34,6 +34,7 @@ impl OfflineTool for GetServerInfo {
             registry.toolsets().map(|it| it.name).partition(|it| gate.is_enabled(it));
         let limits = ServerOptions::new(None);
         let glance = shared.glance.load();
+        let prompts: Vec<_> = prompts::all().into_iter().map(|it| it.name).collect();
         let resources: Vec<_> = resources::all().into_iter().map(|it| it.uri).collect();
         Ok(json!({
             "name": "godot-mcp",
@@ -51,7 +52,7 @@ impl OfflineTool for GetServerInfo {
             "bundles": BUNDLES.iter().map(|it| it.0).collect::<Vec<_>>(),
             "tools": {"listed": gate.listed().len(), "all": registry.tools().count()},
             "resources": resources,
-            "prompts": [],
+            "prompts": prompts,
             "limits": {
                 "answer_bytes": limits.max_answer_bytes,
                 "request_bytes": limits.max_request_bytes,

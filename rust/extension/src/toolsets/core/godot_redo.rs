@@ -1,5 +1,4 @@
 use crate::editor::history::{self, Direction};
-use crate::editor::scene_keeper;
 use crate::tool_prelude::*;
 
 /// Does the actions again that were undone last, as the human's Ctrl+Shift+Z does, theirs
@@ -48,9 +47,7 @@ impl EditTool for GodotRedo {
         let count = self.count;
         let next = history::next(editor, Direction::Redo);
         let note = if next.is_null() { next } else { json!({"redo": next}) };
-        let act = move |editor: &Editor| {
-            history::walk(editor, Direction::Redo, count).map(scene_keeper::when_done)
-        };
+        let act = move |editor: &Editor| history::walk(editor, Direction::Redo, count);
         let mut edit = Edit::editor_state("Redo", note, Box::new(act));
         history::outlook(editor, Direction::Redo, &mut |name, value| edit.fact(name, value));
         Ok(edit)

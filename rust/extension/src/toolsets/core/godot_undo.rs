@@ -60,7 +60,7 @@ impl EditTool for GodotUndo {
         let token = self.undo_token;
         let act = move |editor: &Editor| match &token {
             Some(token) => history::undo_token(editor, token).map(scene_keeper::when_done),
-            None => history::walk(editor, Direction::Undo, count).map(scene_keeper::when_done),
+            None => history::walk(editor, Direction::Undo, count),
         };
         let mut edit = Edit::editor_state("Undo", note, Box::new(act));
         history::outlook(editor, Direction::Undo, &mut |name, value| edit.fact(name, value));

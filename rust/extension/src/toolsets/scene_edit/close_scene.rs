@@ -57,11 +57,11 @@ impl EditTool for CloseScene {
             if !root.is_instance_valid() {
                 return Err(ToolError::new(Code::StateChanged, "the scene was closed meanwhile"));
             }
-            if !scene_tabs::close(&root) {
-                return Err(ToolError::new(Code::Busy, "the editor did not close the scene")
-                    .hint("call again"));
+            let mut closing = scene_tabs::Closing::new(&root);
+            if let Some(closed) = closing.poll() {
+                return answer(closed).map(Acted::Done);
             }
-            Ok(Acted::Done(Map::new()))
+            Ok(Acted::Wait(Box::new(move |_| closing.poll().map(answer))))
         });
         let mut edit = Edit::editor_state("Close a scene", note, action);
         edit.fact("scene_path", path);
@@ -69,4 +69,11 @@ impl EditTool for CloseScene {
         edit.fact("unsaved_changes", loses);
         Ok(edit)
     }
+}
+
+fn answer(closed: bool) -> Result<Map<String, Value>, ToolError> {
+    if closed {
+        return Ok(Map::new());
+    }
+    Err(ToolError::new(Code::Busy, "the editor did not close the scene").hint("call again"))
 }

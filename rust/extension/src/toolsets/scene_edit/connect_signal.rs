@@ -58,6 +58,11 @@ impl Tool for ConnectSignal {
             Example::edit("Connects a timer.", before, after).args(args("timeout")),
             Example::refusal("Refuses an unknown signal.", before, Code::ValidationError)
                 .args(args("timout")),
+            Example::refusal("Refuses to drop what is not sent.", before, Code::ValidationError)
+                .args(json!({
+                    "source_path": "Timer", "signal_name": "timeout", "target_path": ".",
+                    "method_name": "queue_redraw", "unbinds": 1
+                })),
         ]
     }
 }
@@ -75,6 +80,14 @@ impl EditTool for ConnectSignal {
         if !self.binds.is_empty() && self.unbinds > 0 {
             return Err(ToolError::invalid("unbinds", "binds and unbinds were given together")
                 .hint("a scene file keeps only one of them"));
+        }
+        if usize::try_from(self.unbinds).is_ok_and(|it| it > emitted.most) {
+            let message = format!(
+                "{} arguments cannot be dropped: \"{signal}\" sends {}",
+                self.unbinds, emitted.most
+            );
+            return Err(ToolError::invalid("unbinds", message)
+                .hint("give at most as many as the signal declares"));
         }
         let check = |path: &str| editor.check_read(path);
         let context = editor.values(Some(&target.clone().upcast()), &check);

@@ -53,8 +53,16 @@ impl EditTool for ReloadScene {
             Box::new(move |editor: &Editor| {
                 // A reloaded scene has a new root, so the tab in front is known by its file then.
                 let front = editor.edited_scene().ok().map(|it| it.root().clone());
-                EditorInterface::singleton().reload_scene_from_path(&path);
+                let mut asked = false;
                 Ok(scene_tabs::settled(format!("\"{path}\" was not reloaded"), move |_| {
+                    if !asked {
+                        // Reloading frees the scene, which may just have come to the front.
+                        if !scene_tabs::just_switched() {
+                            EditorInterface::singleton().reload_scene_from_path(&path);
+                            asked = true;
+                        }
+                        return None;
+                    }
                     let new = scene_tabs::root_of(&path)?;
                     let back = match &front {
                         Some(front) if front.is_instance_valid() => front.clone(),

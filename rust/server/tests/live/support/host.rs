@@ -1,13 +1,14 @@
 //! A host whose tools do what tests need.
 
-use std::future::Future;
-use std::pin::Pin;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use godot_mcp_core::call::{AnswerFuture, ResourceInfo};
-use godot_mcp_core::{Code, Host, Reply, SafetyClass, ToolCall, ToolError, ToolSpec};
+use godot_mcp_core::call::{AnswerFuture, ReadFuture, ResourceInfo};
+use godot_mcp_core::feed::Severity;
+use godot_mcp_core::question::{FormAnswer, Question, Questions};
+use godot_mcp_core::{Code, Document, Host, Reply, SafetyClass, ToolCall, ToolError, ToolSpec};
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
@@ -19,6 +20,7 @@ pub(crate) enum Event {
     Started { tool: String, client: String },
     Cancelled { tool: String },
     Clients(Vec<String>),
+    Watched(Vec<String>),
 }
 
 pub(crate) struct FakeHost {
@@ -48,6 +50,8 @@ impl FakeHost {
             ("progress", SafetyClass::Mutating),
             ("refuse", SafetyClass::Destructive),
             ("panic", SafetyClass::Mutating),
+            ("ask", SafetyClass::Mutating),
+            ("log", SafetyClass::ReadOnly),
         ];
         let tools = tools.into_iter().map(|(name, class)| spec(name, class)).collect();
         let (events, received) = mpsc::unbounded_channel();
@@ -109,7 +113,7 @@ impl Host for FakeHost {
     }
 
     fn call(&self, call: ToolCall) -> AnswerFuture {
-        let ToolCall { name, arguments, client, cancel, progress } = call;
+        let ToolCall { name, arguments, client, cancel, progress, log, answers } = call;
         drop(self.events.send(Event::Started { tool: name.clone(), client }));
         let events = self.events.clone();
         let cancelled_waits = async move |tool: String| {
@@ -144,6 +148,30 @@ impl Host for FakeHost {
                 }
                 "refuse" => Err(ToolError::precondition("confirm", "needs confirmation")
                     .hint("call again with `confirm`")),
+                "ask" => match answers.form("color") {
+                    Some(FormAnswer::Accepted(fields)) if answers.state == "asked" => {
+                        Ok(Reply::Text(format!("painted {}", fields["color"])))
+                    }
+                    Some(answer) => Ok(Reply::Text(format!("{answer:?}"))),
+                    None => {
+                        let schema = json!({
+                            "type": "object",
+                            "properties": {"color": {"type": "string"}},
+                            "required": ["color"],
+                        });
+                        let message = "Which color?".to_owned();
+                        let form = Question::Form { message, schema };
+                        let questions = Questions::one("color", form).with_state(json!("asked"));
+                        Ok(Reply::Ask(questions))
+                    }
+                },
+                "log" => {
+                    if let Some(log) = log {
+                        log(Severity::Info, json!("an info"));
+                        log(Severity::Error, json!("an error"));
+                    }
+                    Ok(Reply::Text("logged".to_owned()))
+                }
                 "panic" => panic!("as asked"),
                 "hidden" => Err(ToolError::new(Code::ToolsetDisabled, "`hidden` is off")),
                 _ => unreachable!("the server asks for known tools only"),
@@ -166,18 +194,27 @@ impl Host for FakeHost {
         vec![resource("godot://scene", false), resource("godot://class/{name}", true)]
     }
 
-    fn read_resource(
-        &self,
-        uri: String,
-    ) -> Pin<Box<dyn Future<Output = Result<(String, String), ToolError>> + Send>> {
+    fn read_resource(&self, uri: String) -> ReadFuture {
         Box::pin(async move {
             match &*uri {
-                "godot://scene" => Ok(("text/plain".to_owned(), "Root".to_owned())),
-                "godot://large" => Ok(("text/plain".to_owned(), "x".repeat(2 << 20))),
+                "godot://scene" => Ok(Document::text("text/plain", "Root")),
+                "godot://large" => Ok(Document::text("text/plain", "x".repeat(2 << 20))),
                 "godot://panic" => panic!("as asked"),
                 _ => Err(ToolError::not_found(format!("no resource \"{uri}\""))),
             }
         })
+    }
+
+    fn check_watchable(&self, uri: &str) -> Result<(), ToolError> {
+        match uri {
+            "godot://unwatchable" => Err(ToolError::not_found("nobody will tell")),
+            _ => Ok(()),
+        }
+    }
+
+    fn watched(&self, uris: BTreeSet<Arc<str>>) {
+        let uris = uris.iter().map(|it| it.to_string()).collect();
+        drop(self.events.send(Event::Watched(uris)));
     }
 
     fn clients_changed(&self, clients: Vec<String>) {

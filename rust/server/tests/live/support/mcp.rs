@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientConfig, Implementation, ProgressNotificationParam,
-    ProtocolVersion, ResourceUpdatedNotificationParam,
+    CallToolRequestParams, CallToolResult, ClientCapabilities, ClientConfig, ElicitRequestParams,
+    ElicitResult, Implementation, ProgressNotificationParam, ProtocolVersion,
+    ResourceUpdatedNotificationParam,
 };
 use rmcp::service::{
-    ClientLifecycleMode, NotificationContext, RunningService, serve_client_with_lifecycle,
+    ClientLifecycleMode, NotificationContext, RequestContext, RunningService,
+    serve_client_with_lifecycle,
 };
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use rmcp::{ClientHandler, RoleClient, ServiceError};
+use rmcp::{ClientHandler, ErrorData, RoleClient, ServiceError};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -34,9 +36,12 @@ pub(crate) enum Heard {
     ResourcesChanged,
     ResourceUpdated(String),
     Progress(f64, Option<String>),
+    Logged(Value),
 }
 
 pub(crate) struct Listener {
+    /// What the human answers to a form; without one, the client has no forms.
+    color: Option<ElicitResult>,
     heard: mpsc::UnboundedSender<Heard>,
 }
 
@@ -44,7 +49,18 @@ impl ClientHandler for Listener {
     fn get_info(&self) -> ClientConfig {
         let mut info = ClientConfig::default();
         info.client_info = Implementation::new("tester", "7");
+        if self.color.is_some() {
+            info.capabilities = ClientCapabilities::builder().enable_elicitation().build();
+        }
         info
+    }
+
+    async fn create_elicitation(
+        &self,
+        _request: ElicitRequestParams,
+        _cx: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        self.color.clone().ok_or_else(|| ErrorData::internal_error("no forms", None))
     }
 
     async fn on_tool_list_changed(&self, _cx: NotificationContext<RoleClient>) {
@@ -63,6 +79,15 @@ impl ClientHandler for Listener {
         drop(self.heard.send(Heard::ResourceUpdated(params.uri)));
     }
 
+    #[expect(deprecated, reason = "logging is deprecated and still asked for")]
+    async fn on_logging_message(
+        &self,
+        params: rmcp::model::LoggingMessageNotificationParam,
+        _cx: NotificationContext<RoleClient>,
+    ) {
+        drop(self.heard.send(Heard::Logged(params.data)));
+    }
+
     async fn on_progress(
         &self,
         params: ProgressNotificationParam,
@@ -79,6 +104,11 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) async fn connect(url: &str, era: Era) -> Self {
+        Self::connect_with(url, era, None).await
+    }
+
+    /// With a human who answers forms.
+    pub(crate) async fn connect_with(url: &str, era: Era, color: Option<ElicitResult>) -> Self {
         let mut config = StreamableHttpClientTransportConfig::with_uri(url);
         config.auth_header = Some(TOKEN.to_owned());
         let transport = StreamableHttpClientTransport::from_config(config);
@@ -89,7 +119,7 @@ impl Client {
             },
         };
         let (sender, heard) = mpsc::unbounded_channel();
-        let listener = Arc::new(Listener { heard: sender });
+        let listener = Arc::new(Listener { color, heard: sender });
         let service = serve_client_with_lifecycle(listener, transport, lifecycle).await.unwrap();
         Self { service, heard }
     }
