@@ -4,6 +4,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -36,6 +37,37 @@ pub struct ToolCall {
     pub client: String,
     pub cancel: CancelFlag,
     pub progress: Option<ProgressSink>,
+    pub elicitation: Elicitation,
+}
+
+/// How the human behind the client can be asked something (S7.2).
+#[derive(Clone, Default)]
+pub enum Elicitation {
+    /// The client cannot ask.
+    #[default]
+    None,
+    /// A request to the client, in its session (up to 2025-11-25).
+    Request(AskClient),
+    /// An answer that asks, after which the client calls again (2026-07-28). `state` is what it
+    /// brought back from the answer before, with what the human said, if they said something.
+    Answer { state: Option<String>, approved: Option<bool> },
+}
+
+/// Puts a yes-or-no question to the human behind the client, for so long at most.
+pub type AskClient =
+    Arc<dyn Fn(String, Duration) -> Pin<Box<dyn Future<Output = Asked> + Send>> + Send + Sync>;
+
+/// What came of asking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Asked {
+    Yes,
+    No,
+    /// Dismissed without an answer.
+    Dismissed,
+    /// Nobody answered in time.
+    TimedOut,
+    /// The client could not be asked.
+    Failed(String),
 }
 
 impl ToolCall {
@@ -47,6 +79,7 @@ impl ToolCall {
             client: String::new(),
             cancel: CancelFlag::default(),
             progress: None,
+            elicitation: Elicitation::None,
         }
     }
 }
@@ -60,6 +93,9 @@ pub enum Reply {
     Text(String),
     /// A PNG image with a JSON description.
     Image { png: Vec<u8>, about: Value },
+    /// Nothing was done: the client is to ask its human, and to call again with what they said and
+    /// with `state`. Only to calls with [`Elicitation::Answer`].
+    AskClient { question: String, state: String },
 }
 
 impl From<Value> for Reply {
