@@ -19,7 +19,7 @@ const EDITOR_STATE: &[&str] = &[
     "select_nodes",
 ];
 /// Default `tools/list` (S11.5).
-const MAX_DEFAULT_TOOLS: usize = 28;
+const MAX_DEFAULT_TOOLS: usize = 29;
 const MAX_DEFAULT_TOKENS: usize = 3_000;
 const MAX_TOKENS_A_TOOL: usize = 110;
 

@@ -100,8 +100,7 @@ impl Audit {
         let file = append(&path)?;
         // What a killed process left of a line is no line.
         file.set_len(whole as u64)?;
-        let state =
-            State { file, bytes: whole as u64, number: number.unwrap_or(0), previous };
+        let state = State { file, bytes: whole as u64, number: number.unwrap_or(0), previous };
         let audit = Self { options, path, state: Mutex::new(state) };
         let mut start = Map::new();
         start.insert("event".into(), json!("start"));

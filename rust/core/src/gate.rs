@@ -205,7 +205,9 @@ impl Gate {
             Some(Value::String(path)) => Some(Roots::tidy_res(&path)?),
             _ => None,
         };
-        args.remove(schema::IDEMPOTENCY_KEY);
+        if spec.class != SafetyClass::ReadOnly {
+            args.remove(schema::IDEMPOTENCY_KEY);
+        }
         Ok(Admitted {
             tool: Arc::clone(tool),
             args,

@@ -150,7 +150,11 @@ impl Journal {
 
     /// Forces a call's entry to the disk; `ready` is called from a thread of the journal. For calls
     /// whose entry must outlive a power cut.
-    pub fn force(&self, ticket: &Ticket, ready: impl FnOnce(Result<(), ToolError>) + Send + 'static) {
+    pub fn force(
+        &self,
+        ticket: &Ticket,
+        ready: impl FnOnce(Result<(), ToolError>) + Send + 'static,
+    ) {
         self.threads.force(ticket.file(), Box::new(ready));
     }
 

@@ -56,9 +56,8 @@ impl RateLimit {
                 return Err(self.refusal(client, Duration::from_secs(1)));
             }
         }
-        let bucket = buckets
-            .entry(client.to_owned())
-            .or_insert_with(|| Bucket { left: size, filled: now });
+        let bucket =
+            buckets.entry(client.to_owned()).or_insert_with(|| Bucket { left: size, filled: now });
         bucket.left = bucket.level(now, self.a_second, size);
         bucket.filled = now;
         if bucket.left >= 1.0 {

@@ -1,22 +1,22 @@
-//! From a call to its answer: the gate, the queue, and on the main thread the plan and its commit.
+//! Where calls come in from the server, and where they run on the main thread.
 
+use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
 
 use godot_mcp_core::call::{AnswerFuture, ResourceInfo};
-use godot_mcp_core::gate::{Admitted, Decision};
+use godot_mcp_core::gate::Decision;
 use godot_mcp_core::spec::ToolSpec;
 use godot_mcp_core::untrusted;
-use godot_mcp_core::{Answer, Code, Host, Reply, Site, ToolCall, ToolError};
+use godot_mcp_core::{Host, Reply, ToolCall, ToolError};
 use serde_json::{Map, Value, json};
-use tokio::sync::oneshot;
 
 use crate::app::{App, Shared};
+use crate::calls;
 use crate::editor::Editor;
-use crate::editor::edit;
+use crate::entry::Planned;
 use crate::main_thread::Job;
 use crate::resources;
-use crate::tool::{Outcome, Runner};
+use crate::tool::Outcome;
 use crate::toolsets;
 
 /// The side of the host that the server sees. Everything here runs on the I/O thread.
@@ -33,44 +33,7 @@ impl Host for EditorHost {
 
     fn call(&self, call: ToolCall) -> AnswerFuture {
         let shared = Arc::clone(&self.0);
-        Box::pin(async move {
-            let ToolCall { name, arguments, cancel, progress, .. } = call;
-            let admitted = shared.gate.admit(&name, arguments)?;
-            if admitted.spec().site == Site::Offline {
-                return run_offline(&shared, admitted);
-            }
-            let (reply, answer) = oneshot::channel();
-            let deadline = Instant::now() + admitted.spec().timeout;
-            shared.queue.submit(Job {
-                call: admitted,
-                cancel: cancel.clone(),
-                deadline,
-                progress,
-                reply,
-            });
-            // The main thread answers at the deadline by itself; this catches one that is blocked.
-            let grace = std::time::Duration::from_millis(500);
-            let late = tokio::time::sleep_until((deadline + grace).into());
-            tokio::select! {
-                answer = answer => answer.unwrap_or_else(|_| {
-                    Err(ToolError::new(Code::Cancelled, "the plugin was switched off"))
-                }),
-                () = late => {
-                    cancel.cancel();
-                    let stalled = shared.heartbeat.stalled_ms();
-                    Err(ToolError::new(
-                        Code::Timeout,
-                        format!("the editor's main thread has not moved for {stalled} ms"),
-                    )
-                    .hint("`health_check` says when it is back")
-                    .details(json!({
-                        "may_have_applied": true,
-                        "main_thread_stalled_ms": stalled,
-                        "busy_with": shared.heartbeat.busy_with(),
-                    })))
-                }
-            }
-        })
+        Box::pin(calls::answer(shared, call))
     }
 
     fn instructions(&self) -> String {
@@ -100,7 +63,9 @@ impl Host for EditorHost {
                     Ok((mime_type.to_owned(), text))
                 }
                 Reply::Text(text) => Ok(("text/plain".to_owned(), text)),
-                Reply::Image { .. } => Err(ToolError::internal("a resource is text")),
+                Reply::Image { .. } | Reply::AskClient { .. } => {
+                    Err(ToolError::internal("a resource is text"))
+                }
             }
         })
     }
@@ -117,33 +82,22 @@ fn plain_text(result: &str) -> String {
     untrusted::unwrap(text).unwrap_or(text).to_owned()
 }
 
-fn run_offline(shared: &Shared, admitted: Admitted) -> Answer {
-    match toolsets::runner(&admitted.spec().name) {
-        Some(Runner::Offline(run)) => run(shared, admitted.args),
-        _ => Err(ToolError::internal("an offline tool without a function")),
-    }
-}
-
 /// Runs one job on the main thread (S2 steps 4 to 10).
-pub(crate) fn run(app: &std::rc::Rc<App>, job: &Job) -> Result<Outcome, ToolError> {
-    let call = &job.call;
+pub(crate) fn run(app: &Rc<App>, job: &mut Job) -> Result<Outcome, ToolError> {
     let editor = Editor::new(app, job.progress.clone());
-    if let Some(expected) = &call.expected_scene {
-        editor.expect_scene(expected)?;
-    }
-    let runner = app.tools.get(call.spec().name.as_str());
-    match runner {
-        Some(Runner::Direct(run)) => run(&editor, call.args.clone()),
-        Some(Runner::Edit(plan)) => {
-            let plan = plan(&editor, call.args.clone())?;
-            let changes = plan.changes();
-            match app.shared.gate.after_plan(call, &changes)? {
-                Decision::Preview => Ok(plan.preview(call.spec()).into()),
-                Decision::Commit => edit::commit(plan, &editor, call.spec()),
+    let planned = Planned::new(&editor, &job.call)?;
+    match planned.decide(&editor, &job.call, job.grant.take())? {
+        Decision::Preview => planned.preview(&job.call),
+        Decision::Ask => Ok(Outcome::Ask(Box::new(planned.proposal(&job.call)))),
+        Decision::Commit => {
+            // The last moment at which nothing has been done (S2.3, S2.5).
+            if let Some(why) = job.overdue() {
+                return Err(why);
             }
-        }
-        Some(Runner::Offline(_)) | None => {
-            Err(ToolError::internal(format!("\"{}\" has no function", call.spec().name)))
+            if let Some(ticket) = &job.ticket {
+                ticket.commit()?;
+            }
+            planned.commit(&editor, &job.call)
         }
     }
 }

@@ -5,8 +5,10 @@
 //! host node's `process`.
 
 mod app;
+mod calls;
 mod dispatch;
 mod editor;
+mod entry;
 mod host_node;
 mod main_thread;
 mod resources;

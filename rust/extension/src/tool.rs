@@ -6,6 +6,7 @@
 
 use std::rc::Rc;
 
+use godot_mcp_core::approval::Proposal;
 use godot_mcp_core::spec::ToolSpec;
 use godot_mcp_core::{Answer, Example, Reply, SafetyClass, Site, ToolError, UndoKind, schema};
 use schemars::JsonSchema;
@@ -66,6 +67,8 @@ pub(crate) enum Outcome {
     Done(Reply),
     /// Not yet: asked once a frame until it answers. Dropped on cancel and at the deadline.
     Wait(Box<dyn FnMut(&Editor) -> Option<Answer>>),
+    /// Nothing was done: a human has to agree first, and then the call is planned again.
+    Ask(Box<Proposal>),
 }
 
 impl From<Value> for Outcome {

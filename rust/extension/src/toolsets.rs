@@ -54,7 +54,9 @@ pub(crate) fn instructions(shared: &Shared) -> String {
     format!(
         "You work inside the Godot editor of the project \"{}\". Edits go to the edited scene, are \
          verified, and are one step in the human's undo history; save with `save_scene`. `dry_run` \
-         previews an edit; destructive tools need `confirm`. Node paths are relative to the scene's \
+         previews an edit; destructive tools need `confirm`. \
+         Every changing call also takes an `idempotency_key` of your own: repeated with it, it \
+         answers the recorded result instead of running twice. Node paths are relative to the scene's \
          root, `.` is the root.{more}",
         shared.project_name
     )

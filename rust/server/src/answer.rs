@@ -3,11 +3,20 @@
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use godot_mcp_core::{Answer, Code, Reply, ToolError};
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::{CallToolResponse, CallToolResult, ContentBlock};
 use serde_json::json;
 
-/// What is sent for `answer`.
-pub(crate) fn result(answer: Answer, max_bytes: usize) -> CallToolResult {
+use crate::elicitation;
+
+/// What is sent for `answer`: a result, or a question to the client.
+pub(crate) fn response(answer: Answer, max_bytes: usize) -> CallToolResponse {
+    match answer {
+        Ok(Reply::AskClient { question, state }) => elicitation::ask(question, state),
+        answer => result(answer, max_bytes).into(),
+    }
+}
+
+fn result(answer: Answer, max_bytes: usize) -> CallToolResult {
     match answer {
         Ok(reply) => success(reply, max_bytes)
             .unwrap_or_else(|bytes| failure(&too_large(bytes, max_bytes), max_bytes)),
@@ -35,6 +44,10 @@ fn success(reply: Reply, max_bytes: usize) -> Result<CallToolResult, usize> {
             within(png.len().div_ceil(3) * 4 + about.len())?;
             let image = ContentBlock::image(BASE64_STANDARD.encode(png), "image/png");
             Ok(CallToolResult::success(vec![image, ContentBlock::text(about)]))
+        }
+        // A question is no result; `response` has sent it another way.
+        Reply::AskClient { question, .. } => {
+            Ok(CallToolResult::error(vec![ContentBlock::text(question)]))
         }
     }
 }

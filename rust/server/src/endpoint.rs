@@ -23,7 +23,7 @@ use crate::changes::{Changes, LegacyClient, Listener, Subscribed, forward};
 use crate::clients::{Clients, Presence};
 use crate::options::ServerOptions;
 use crate::tools::ToolList;
-use crate::{answer, resources};
+use crate::{answer, elicitation, resources};
 
 /// Capabilities change only with an update of the addon, instructions rarely.
 const DISCOVER_TTL_MS: u64 = 60_000;
@@ -188,12 +188,14 @@ impl ServerHandler for Endpoint {
         if guarded("tool", || host.tool(&request.name))?.is_none() {
             return Err(self.unknown_tool(&request.name));
         }
+        let elicitation = elicitation::of(&request, &cx);
         let call = ToolCall {
             name: request.name.into_owned(),
             arguments: request.arguments.unwrap_or_default(),
             client,
             cancel: CancelFlag::default(),
             progress: None,
+            elicitation,
         };
         let answer = match cx.meta.get_progress_token() {
             None => calls.run(call, &cx.ct).await,
@@ -208,7 +210,7 @@ impl ServerHandler for Endpoint {
                 calls.run_with_progress(call, &cx.ct, send).await
             }
         };
-        Ok(answer::result(answer, *max_answer_bytes).into())
+        Ok(answer::response(answer, *max_answer_bytes))
     }
 
     async fn list_resources(

@@ -10,6 +10,7 @@
 //! | protocol, both eras | rmcp; `sessions.rs` and `session_store.rs` keep legacy sessions |
 //! | tools and resources | `endpoint.rs`, `tools.rs`, `resources.rs` |
 //! | one call: cancellation, progress, panics | `calls.rs`, `progress.rs` |
+//! | questions to the human behind the client | `elicitation.rs` |
 //! | answer | `answer.rs` |
 //!
 //! What the server tells clients on its own is in `changes.rs`.
@@ -25,6 +26,7 @@ mod calls;
 mod changes;
 mod clients;
 mod connections;
+mod elicitation;
 mod endpoint;
 mod http;
 mod options;

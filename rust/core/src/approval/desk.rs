@@ -1,7 +1,8 @@
 //! What waits for a human: at the editor's dock, or at a client that comes back with an answer.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -12,8 +13,6 @@ use crate::error::ToolError;
 
 /// Questions that may wait at once. More are refused: nobody would read them.
 const MAX_WAITING: usize = 64;
-/// A dock that has not looked for so long is not there.
-const ATTENDED_FOR: Duration = Duration::from_secs(5);
 const AT_THE_DOCK: &str = "the human at the editor";
 
 /// What the human chose.
@@ -60,14 +59,31 @@ struct Question {
 #[derive(Default)]
 pub struct Desk {
     waiting: Mutex<Vec<Question>>,
-    looked: Mutex<Option<Instant>>,
+    attended: AtomicBool,
     last_id: AtomicU64,
+    on_change: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
 }
 
 impl Desk {
-    /// Whether somebody shows the questions: a dock that has looked just now.
+    /// Whether somebody is there to answer: an editor with a window has its dock.
     pub fn is_attended(&self) -> bool {
-        self.looked.lock().is_some_and(|it| it.elapsed() < ATTENDED_FOR)
+        self.attended.load(Ordering::Acquire)
+    }
+
+    pub fn attend(&self, attended: bool) {
+        self.attended.store(attended, Ordering::Release);
+    }
+
+    /// Calls `notify`, from any thread, whenever a question comes or goes.
+    pub fn on_change(&self, notify: impl Fn() + Send + Sync + 'static) {
+        *self.on_change.lock() = Some(Arc::new(notify));
+    }
+
+    fn changed(&self) {
+        let notify = self.on_change.lock().clone();
+        if let Some(notify) = notify {
+            notify();
+        }
     }
 
     /// Lays a question on the desk; `tell` is called once with the verdict. Its id, or none when
@@ -85,17 +101,19 @@ impl Desk {
         let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
         let expires = Instant::now() + patience;
         waiting.push(Question { id, proposal, expires, tell: Box::new(tell) });
+        drop(waiting);
+        self.changed();
         Some(id)
     }
 
     /// Takes a question back: its caller went away or waited long enough.
     pub fn withdraw(&self, id: u64) {
         self.waiting.lock().retain(|it| it.id != id);
+        self.changed();
     }
 
-    /// What the dock shows. Asking counts as looking.
+    /// What the dock shows.
     pub fn look(&self) -> Vec<Waiting> {
-        *self.looked.lock() = Some(Instant::now());
         self.expire();
         let now = Instant::now();
         let waiting = self.waiting.lock();
@@ -125,6 +143,7 @@ impl Desk {
             Decision::Session => Verdict::ApprovedForSession(AT_THE_DOCK.to_owned()),
             Decision::Deny => Verdict::Denied(format!("{AT_THE_DOCK} said no")),
         });
+        self.changed();
         true
     }
 
@@ -137,7 +156,8 @@ impl Desk {
     fn expire(&self) {
         let now = Instant::now();
         let mut waiting = self.waiting.lock();
-        let (late, rest) = std::mem::take(&mut *waiting).into_iter().partition(|it| it.expires <= now);
+        let (late, rest) =
+            std::mem::take(&mut *waiting).into_iter().partition(|it| it.expires <= now);
         *waiting = rest;
         drop(waiting);
         let late: Vec<Question> = late;

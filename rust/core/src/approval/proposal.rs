@@ -36,7 +36,8 @@ impl Proposal {
     /// A question with all of it.
     pub fn question(&self) -> String {
         let who = if self.client.is_empty() { "An MCP client" } else { &self.client };
-        let mut text = format!("{} wants to run {} ({}): {}", shown(who), self.tool, self.class, self.title);
+        let mut text =
+            format!("{} wants to run {} ({}): {}", shown(who), self.tool, self.class, self.title);
         for line in self.lines() {
             text.push_str("\n- ");
             text.push_str(&line);
@@ -67,8 +68,11 @@ fn text(value: &Value) -> String {
 
 /// One line, whatever the project's own text has in it: nothing may look like a line of ours.
 fn shown(text: &str) -> String {
-    let mut shown: String =
-        text.chars().map(|it| if it.is_control() { ' ' } else { it }).take(MAX_LINE_CHARS).collect();
+    let mut shown: String = text
+        .chars()
+        .map(|it| if it.is_control() { ' ' } else { it })
+        .take(MAX_LINE_CHARS)
+        .collect();
     if text.chars().nth(MAX_LINE_CHARS).is_some() {
         shown.push_str(" ...");
     }

@@ -71,7 +71,9 @@ fn webhook(answer: Option<String>) -> (String, mpsc::Receiver<(String, String)>)
 
 fn http(status: &str, headers: &str, body: &str) -> Option<String> {
     let length = body.len();
-    Some(format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"))
+    Some(format!(
+        "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    ))
 }
 
 fn ask(approvals: &Approvals) -> Verdict {
@@ -91,7 +93,9 @@ fn the_webhook_is_told_what_would_happen() {
     assert!(head.starts_with("POST /approve HTTP/1.1"), "{head}");
     let signature = head
         .lines()
-        .find_map(|it| it.to_ascii_lowercase().strip_prefix("x-godot-mcp-signature: ").map(str::to_owned))
+        .find_map(|it| {
+            it.to_ascii_lowercase().strip_prefix("x-godot-mcp-signature: ").map(str::to_owned)
+        })
         .expect("a signature");
     assert_eq!(signature, webhook::sign(SECRET, &body));
     let value: Value = serde_json::from_str(&body).expect("JSON");
@@ -130,16 +134,22 @@ fn anything_else_denies() {
         (http("500 Internal Server Error", "", yes), "status 500"),
         (http("404 Not Found", "", yes), "status 404"),
         (Some("nonsense\r\n\r\n".into()), "no answer"),
-        (Some("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"approved\": true}".into()), "broke off"),
-        (Some(format!("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}{yes}", " ".repeat(70 << 10))), "broke off"),
+        (
+            Some("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{\"approved\": true}".into()),
+            "broke off",
+        ),
+        (
+            Some(format!(
+                "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{}{yes}",
+                " ".repeat(70 << 10)
+            )),
+            "broke off",
+        ),
     ] {
         for fail_open in ["false", "true"] {
             let (address, _requests) = webhook(answer.clone());
-            let approvals = approvals(&[
-                ("WEBHOOK", &address),
-                ("TIMEOUT", "5"),
-                ("FAIL_OPEN", fail_open),
-            ]);
+            let approvals =
+                approvals(&[("WEBHOOK", &address), ("TIMEOUT", "5"), ("FAIL_OPEN", fail_open)]);
             let Verdict::Denied(why) = ask(&approvals) else { panic!("approved: {answer:?}") };
             assert!(why.contains(said), "{why:?} for {answer:?}");
         }
@@ -238,7 +248,11 @@ fn the_desk() {
     let desk = Desk::default();
     assert!(!desk.is_attended());
     assert_eq!(desk.look(), []);
+    desk.attend(true);
     assert!(desk.is_attended());
+    let changes = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let count = changes.clone();
+    desk.on_change(move || drop(count.fetch_add(1, std::sync::atomic::Ordering::Relaxed)));
     let (sender, verdicts) = mpsc::channel();
     let put = |patience| {
         let sender = sender.clone();
@@ -250,6 +264,7 @@ fn the_desk() {
     let shown = desk.look();
     assert_eq!(shown.len(), 3);
     assert_eq!(shown[0].changes, ["remove A, type Node2D"]);
+    assert_eq!(changes.load(std::sync::atomic::Ordering::Relaxed), 3);
     assert!(shown[0].expires_in_s > 50.0 && shown[0].safety_class == "destructive");
     assert!(desk.answer(once, Decision::Once));
     assert!(matches!(verdicts.recv().expect("told"), Verdict::Approved(_)));
@@ -276,11 +291,18 @@ fn rounds() {
     let approvals = approvals(&[("REQUIRE", "true")]);
     let state = approvals.open_round(&proposal()).expect("a state");
     let code = |it: Result<Grant, ToolError>| it.err().map(|it| it.code);
-    let close = |state: &str, client, tool, approved| approvals.close_round(state, client, tool, approved);
-    assert_eq!(code(close("forged", "agent 1", "delete_node", Some(true))), Some(Code::ApprovalDenied));
+    let close =
+        |state: &str, client, tool, approved| approvals.close_round(state, client, tool, approved);
+    assert_eq!(
+        code(close("forged", "agent 1", "delete_node", Some(true))),
+        Some(Code::ApprovalDenied)
+    );
     let grant = close(&state, "agent 1", "delete_node", Some(true)).expect("granted");
     assert_eq!(grant.redeem("abc"), Ok(()));
-    assert_eq!(code(close(&state, "agent 1", "delete_node", Some(true))), Some(Code::ApprovalDenied));
+    assert_eq!(
+        code(close(&state, "agent 1", "delete_node", Some(true))),
+        Some(Code::ApprovalDenied)
+    );
     for (client, tool, approved) in [
         ("agent 2", "delete_node", Some(true)),
         ("agent 1", "rename_node", Some(true)),
@@ -290,7 +312,10 @@ fn rounds() {
         let state = approvals.open_round(&proposal()).expect("a state");
         assert_eq!(code(close(&state, client, tool, approved)), Some(Code::ApprovalDenied));
         // Whatever was wrong with it, it is used up.
-        assert_eq!(code(close(&state, "agent 1", "delete_node", Some(true))), Some(Code::ApprovalDenied));
+        assert_eq!(
+            code(close(&state, "agent 1", "delete_node", Some(true))),
+            Some(Code::ApprovalDenied)
+        );
     }
 }
 

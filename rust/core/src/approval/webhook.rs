@@ -48,7 +48,8 @@ impl Webhook {
     ) -> Result<Self, String> {
         let uri: Result<ureq::http::Uri, _> = address.parse();
         let usable = uri.is_ok_and(|it| {
-            matches!(it.scheme_str(), Some("http" | "https")) && it.host().is_some_and(|it| !it.is_empty())
+            matches!(it.scheme_str(), Some("http" | "https"))
+                && it.host().is_some_and(|it| !it.is_empty())
         });
         if !usable {
             return Err("GODOT_MCP_APPROVAL_WEBHOOK is no http or https address".to_owned());
@@ -78,7 +79,9 @@ impl Webhook {
         running.threads.retain(|it| !it.is_finished());
         if running.closed || running.threads.len() >= MAX_THREADS {
             drop(running);
-            return tell(Verdict::Denied(format!("{MAX_THREADS} approvals are being asked for already")));
+            return tell(Verdict::Denied(format!(
+                "{MAX_THREADS} approvals are being asked for already"
+            )));
         }
         let request = Request {
             agent: self.agent.clone(),
@@ -151,17 +154,23 @@ struct Request {
 
 impl Request {
     fn send(self) -> Verdict {
-        let mut request =
-            self.agent.post(&self.address).header("Content-Type", "application/json");
+        let mut request = self.agent.post(&self.address).header("Content-Type", "application/json");
         if let Some(signature) = &self.signature {
             request = request.header("X-Godot-MCP-Signature", signature);
         }
         let mut response = match request.send(&self.body) {
             Ok(response) => response,
             Err(error) if self.fail_open && is_unreachable(&error) => {
-                return Verdict::Approved(format!("nobody: {BY} is unreachable and may be ({error})"));
+                return Verdict::Approved(format!(
+                    "nobody: {BY} is unreachable and may be ({error})"
+                ));
             }
-            Err(error) => return Verdict::Denied(format!("{BY} gave no answer: {}", short(&error.to_string()))),
+            Err(error) => {
+                return Verdict::Denied(format!(
+                    "{BY} gave no answer: {}",
+                    short(&error.to_string())
+                ));
+            }
         };
         let status = response.status();
         if !status.is_success() {
@@ -170,7 +179,10 @@ impl Request {
         let text = response.body_mut().with_config().limit(MAX_ANSWER).read_to_string();
         match text {
             Ok(text) => verdict(&text),
-            Err(error) => Verdict::Denied(format!("the answer of {BY} broke off: {}", short(&error.to_string()))),
+            Err(error) => Verdict::Denied(format!(
+                "the answer of {BY} broke off: {}",
+                short(&error.to_string())
+            )),
         }
     }
 }

@@ -77,10 +77,46 @@ fn tampering_is_found() {
     let lines: Vec<&str> = good.lines().collect();
     let last = lines.len() - 1;
     let changes: Vec<(&str, Vec<String>)> = vec![
-        ("changed", lines.iter().enumerate().map(|(i, it)| if i == 3 { it.replace("\"c\"", "\"d\"") } else { (*it).to_owned() }).collect()),
-        ("removed", lines.iter().enumerate().filter(|(i, _)| *i != 3).map(|(_, it)| (*it).to_owned()).collect()),
-        ("inserted", lines.iter().enumerate().flat_map(|(i, it)| vec![(*it).to_owned(); if i == 3 { 2 } else { 1 }]).collect()),
-        ("swapped", lines.iter().enumerate().map(|(i, _)| lines[match i { 3 => 4, 4 => 3, i => i }].to_owned()).collect()),
+        (
+            "changed",
+            lines
+                .iter()
+                .enumerate()
+                .map(|(i, it)| if i == 3 { it.replace("\"c\"", "\"d\"") } else { (*it).to_owned() })
+                .collect(),
+        ),
+        (
+            "removed",
+            lines
+                .iter()
+                .enumerate()
+                .filter(|(i, _)| *i != 3)
+                .map(|(_, it)| (*it).to_owned())
+                .collect(),
+        ),
+        (
+            "inserted",
+            lines
+                .iter()
+                .enumerate()
+                .flat_map(|(i, it)| vec![(*it).to_owned(); if i == 3 { 2 } else { 1 }])
+                .collect(),
+        ),
+        (
+            "swapped",
+            lines
+                .iter()
+                .enumerate()
+                .map(|(i, _)| {
+                    lines[match i {
+                        3 => 4,
+                        4 => 3,
+                        i => i,
+                    }]
+                    .to_owned()
+                })
+                .collect(),
+        ),
         ("cut", lines[..last].iter().map(|it| (*it).to_owned()).collect()),
     ];
     assert!(check(folder.path()).chain.is_ok());

@@ -93,7 +93,8 @@ fn idempotency_keys() {
         let call = admit(&gate, name, json!({"idempotency_key": "k"})).expect("valid");
         assert!(call.args.is_empty());
         for bad in [json!(""), json!(1), json!({}), json!("a\nb"), json!("k".repeat(201))] {
-            let refusal = admit(&gate, name, json!({"idempotency_key": bad})).err().expect("refused");
+            let refusal =
+                admit(&gate, name, json!({"idempotency_key": bad})).err().expect("refused");
             assert_eq!(refusal.required.as_deref(), Some("idempotency_key"), "{bad}");
         }
     }

@@ -116,7 +116,11 @@ pub(super) fn open(folder: &Path, options: Options) -> Result<Opened, JournalErr
     }
     let log = Log {
         last_id: transactions.keys().next_back().copied().unwrap_or(0),
-        answer_bytes: transactions.values().filter(|it| it.answer_kept).map(|it| it.answer_bytes).sum(),
+        answer_bytes: transactions
+            .values()
+            .filter(|it| it.answer_kept)
+            .map(|it| it.answer_bytes)
+            .sum(),
         transactions,
         keys,
         segment,
@@ -156,7 +160,8 @@ fn open_store(
             Ok((store, transactions)) => return Ok((slot, store, transactions)),
             Err(OpenError::Taken) => {}
             Err(OpenError::Unreadable(why)) => {
-                let aside = set_aside(&path).map_err(|it| JournalError::Damaged(path.clone(), it))?;
+                let aside =
+                    set_aside(&path).map_err(|it| JournalError::Damaged(path.clone(), it))?;
                 notices.push(format!(
                     "the journal could not be read ({why}); it was set aside as {} and a new one begun",
                     aside.display()
@@ -244,7 +249,8 @@ impl Folding {
 fn fold(shared: &Shared) -> Result<(), String> {
     let folding = &shared.folding;
     let number = shared.log.lock().segment.number + 1;
-    let next = Segment::create(&folding.folder, folding.slot, number).map_err(|it| it.to_string())?;
+    let next =
+        Segment::create(&folding.folder, folding.slot, number).map_err(|it| it.to_string())?;
     let mut log = shared.log.lock();
     prune(&mut log, &shared.options);
     let old = std::mem::replace(&mut log.segment, next);
@@ -273,7 +279,9 @@ fn fold(shared: &Shared) -> Result<(), String> {
     }
     drop(log);
     // Also those that earlier folds had to leave.
-    for (number, path) in wal::segments(&folding.folder, folding.slot).map_err(|it| it.to_string())? {
+    for (number, path) in
+        wal::segments(&folding.folder, folding.slot).map_err(|it| it.to_string())?
+    {
         if number <= old.number {
             std::fs::remove_file(path).map_err(|it| it.to_string())?;
         }

@@ -129,7 +129,9 @@ fn repeat(
 ) -> Result<Begun, ToolError> {
     if found.arguments != call.arguments {
         let message = match found.tool == call.tool {
-            true => format!("the idempotency key was used for \"{}\" with other arguments", found.tool),
+            true => {
+                format!("the idempotency key was used for \"{}\" with other arguments", found.tool)
+            }
             false => format!("the idempotency key was used for \"{}\"", found.tool),
         };
         return Err(ToolError::new(Code::IdempotencyConflict, message)
@@ -256,8 +258,11 @@ impl Ticket {
     pub fn commit(&self) -> Result<(), ToolError> {
         let mut log = self.0.shared.log.lock();
         if log.abandoned.contains(&self.0.id) {
-            return Err(ToolError::new(Code::Cancelled, "the call was given up before it could run")
-                .details(json!({"may_have_applied": false, "transaction_id": self.id()})));
+            return Err(ToolError::new(
+                Code::Cancelled,
+                "the call was given up before it could run",
+            )
+            .details(json!({"may_have_applied": false, "transaction_id": self.id()})));
         }
         self.update(&mut log, |it| {
             it.state = State::Committing;
@@ -337,11 +342,7 @@ impl Ticket {
         }
     }
 
-    fn update(
-        &self,
-        log: &mut Log,
-        change: impl FnOnce(&mut Transaction),
-    ) -> std::io::Result<()> {
+    fn update(&self, log: &mut Log, change: impl FnOnce(&mut Transaction)) -> std::io::Result<()> {
         let Held { shared, id, .. } = &*self.0;
         let Some(transaction) = log.transactions.get(id) else {
             return Err(std::io::Error::other("the transaction is not in it"));

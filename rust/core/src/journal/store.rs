@@ -42,7 +42,9 @@ impl Store {
     pub(super) fn open(path: &Path) -> Result<(Self, Vec<Transaction>), OpenError> {
         // The library promises errors for what a crash leaves, not for what else may lie there.
         let opened = std::panic::catch_unwind(|| open(path));
-        opened.unwrap_or_else(|_| Err(OpenError::Unreadable("its pages contradict each other".into())))
+        opened.unwrap_or_else(|_| {
+            Err(OpenError::Unreadable("its pages contradict each other".into()))
+        })
     }
 
     pub(super) fn write(&self, batch: &Batch) -> Result<(), String> {

@@ -159,7 +159,10 @@ fn concurrent_calls_run_once_a_key() {
                     }
                 };
                 let Ok(Reply::Json(answer)) = answer else { panic!("{answer:?}") };
-                assert_eq!((&answer["value"], &answer["replayed"]), (&json!(thread % 10), &json!(true)));
+                assert_eq!(
+                    (&answer["value"], &answer["replayed"]),
+                    (&json!(thread % 10), &json!(true))
+                );
                 replays.fetch_add(1, Ordering::Relaxed);
             });
         }
@@ -262,7 +265,8 @@ fn damage_is_set_aside() {
         assert_eq!(notices.len(), 1, "{damage}: {notices:?}");
         assert!(notices[0].contains("set aside"), "{damage}: {notices:?}");
         let aside = std::fs::read_dir(folder.path()).expect("a folder").flatten();
-        let aside = aside.filter(|it| it.file_name().to_string_lossy().contains(".damaged-")).count();
+        let aside =
+            aside.filter(|it| it.file_name().to_string_lossy().contains(".damaged-")).count();
         assert_eq!(aside, 1, "{damage}");
         run(&journal, Some("1"), "b").settle(&done(1));
         drop(journal);
@@ -534,7 +538,10 @@ fn killed_for_real() {
         for id in began {
             let (transaction, _) = journal.by_id(&id).expect("known");
             // It may have ended between its line and the kill.
-            assert!(matches!(transaction.state, State::Interrupted | State::Done), "{transaction:?}");
+            assert!(
+                matches!(transaction.state, State::Interrupted | State::Done),
+                "{transaction:?}"
+            );
         }
     }
     assert!(total > 500, "{total}");

@@ -29,7 +29,6 @@ pub(super) enum Line {
 
 /// A file of lines, named `journal.wal.N`; folding begins a new one and deletes the old.
 pub(super) struct Segment {
-    pub(super) path: PathBuf,
     pub(super) file: Arc<File>,
     pub(super) number: u64,
     pub(super) bytes: u64,
@@ -44,7 +43,7 @@ impl Segment {
         private(&mut options);
         let file = Arc::new(options.open(&path)?);
         sync_folder(folder)?;
-        Ok(Self { path, file, number, bytes: 0 })
+        Ok(Self { file, number, bytes: 0 })
     }
 
     /// Appends a line. On return it is the kernel's.
@@ -98,7 +97,8 @@ pub(super) fn segments(folder: &Path, slot: u32) -> io::Result<Vec<(u64, PathBuf
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
-        let number = name.to_str().and_then(|it| it.strip_prefix(&prefix)).and_then(|it| it.parse().ok());
+        let number =
+            name.to_str().and_then(|it| it.strip_prefix(&prefix)).and_then(|it| it.parse().ok());
         if let Some(number) = number {
             found.push((number, entry.path()));
         }

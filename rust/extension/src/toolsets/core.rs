@@ -7,6 +7,7 @@ mod discover_tools;
 mod enable_toolset;
 mod get_errors;
 mod get_server_info;
+mod get_transaction;
 mod godot_debug_workflow;
 mod godot_redo;
 mod godot_undo;
@@ -27,6 +28,7 @@ pub(super) const TOOLS: &[ToolDef] = &[
     ToolDef::edit::<godot_undo::GodotUndo>(),
     ToolDef::edit::<godot_redo::GodotRedo>(),
     ToolDef::read::<list_history::ListHistory>(),
+    ToolDef::offline::<get_transaction::GetTransaction>(),
     ToolDef::read::<describe_class::DescribeClass>(),
     ToolDef::read::<read_resource::ReadResource>(),
     ToolDef::runtime::<godot_debug_workflow::GodotDebugWorkflow>(),

@@ -109,7 +109,7 @@ impl Host for FakeHost {
     }
 
     fn call(&self, call: ToolCall) -> AnswerFuture {
-        let ToolCall { name, arguments, client, cancel, progress } = call;
+        let ToolCall { name, arguments, client, cancel, progress, .. } = call;
         drop(self.events.send(Event::Started { tool: name.clone(), client }));
         let events = self.events.clone();
         let cancelled_waits = async move |tool: String| {
