@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use rmcp::ClientHandler;
 use rmcp::model::{CallToolRequestParams, CallToolResult, ProtocolVersion};
 use rmcp::service::{ClientLifecycleMode, RoleClient, RunningService, serve_client_with_lifecycle};
 use rmcp::transport::StreamableHttpClientTransport;
@@ -20,9 +21,9 @@ pub enum Era {
 }
 
 /// A connected client, with a runtime of its own.
-pub struct Client {
+pub struct Client<H: ClientHandler = ()> {
     runtime: tokio::runtime::Runtime,
-    service: RunningService<RoleClient, ()>,
+    service: RunningService<RoleClient, H>,
 }
 
 impl Client {
@@ -31,6 +32,13 @@ impl Client {
     }
 
     pub fn connect_to(url: &str, token: &str, era: Era) -> Self {
+        Self::connect_as((), url, token, era)
+    }
+}
+
+impl<H: ClientHandler> Client<H> {
+    /// With a handler of its own for what the server asks.
+    pub fn connect_as(handler: H, url: &str, token: &str, era: Era) -> Self {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let mut config = StreamableHttpClientTransportConfig::with_uri(url.to_owned());
@@ -47,7 +55,7 @@ impl Client {
         let service = runtime
             .block_on(async {
                 let transport = StreamableHttpClientTransport::from_config(config);
-                serve_client_with_lifecycle((), transport, lifecycle).await
+                serve_client_with_lifecycle(handler, transport, lifecycle).await
             })
             .expect("the client connects");
         Self { runtime, service }

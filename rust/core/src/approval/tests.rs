@@ -252,7 +252,9 @@ fn the_desk() {
     assert!(desk.is_attended());
     let changes = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let count = changes.clone();
-    desk.on_change(move || drop(count.fetch_add(1, std::sync::atomic::Ordering::Relaxed)));
+    desk.on_change(move || {
+        count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    });
     let (sender, verdicts) = mpsc::channel();
     let put = |patience| {
         let sender = sender.clone();

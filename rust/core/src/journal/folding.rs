@@ -137,7 +137,7 @@ pub(super) fn open(folder: &Path, options: Options) -> Result<Opened, JournalErr
         options,
         instance: format!("{}-{random}-{boot}", std::process::id()),
         log: Mutex::new(log),
-        store,
+        store: Mutex::new(Some(Arc::new(store))),
         folding: Folding { folder: folder.to_owned(), slot, ..Folding::default() },
     };
     Ok(Opened { shared: Arc::new(shared), slot, notices })
@@ -264,7 +264,11 @@ fn fold(shared: &Shared) -> Result<(), String> {
     }
     drop(log);
 
-    if let Err(error) = shared.store.write(&batch) {
+    let written = match shared.store() {
+        Some(store) => store.write(&batch),
+        None => Err("it is closed".to_owned()),
+    };
+    if let Err(error) = written {
         // The old segment stays on the disk, and what was in it is folded with the next.
         let mut log = shared.log.lock();
         log.dirty.extend(dirty);
@@ -366,6 +370,7 @@ impl Threads {
             // A thread that panicked has said so.
             let _ = thread.join();
         }
+        *shared.store.lock() = None;
     }
 }
 

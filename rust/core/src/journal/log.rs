@@ -32,7 +32,8 @@ pub(super) struct Shared {
     pub(super) options: Options,
     pub(super) instance: String,
     pub(super) log: Mutex<Log>,
-    pub(super) store: Store,
+    /// None once closed, so that a call that outlives the journal does not keep the file locked.
+    pub(super) store: Mutex<Option<Arc<Store>>>,
     pub(super) folding: Folding,
 }
 
@@ -175,9 +176,13 @@ impl Shared {
         let fresh = log.answers.get(&transaction.id);
         let value: Value = match fresh {
             Some(json) => serde_json::from_str(json).ok()?,
-            None => self.store.answer(transaction.id)?,
+            None => self.store()?.answer(transaction.id)?,
         };
         record::from_json(value)
+    }
+
+    pub(super) fn store(&self) -> Option<Arc<Store>> {
+        self.store.lock().clone()
     }
 
     pub(super) fn find(&self, id: u64) -> Option<(Transaction, Option<Answer>)> {

@@ -309,7 +309,8 @@ fn forced_lines() {
 #[test]
 fn another_boot_makes_no_promise() {
     let folder = tempfile::tempdir().expect("a folder");
-    let journal = open(folder.path());
+    let quiet = Options { fold_after: Duration::from_secs(3_600), ..Options::default() };
+    let journal = open_with(folder.path(), quiet).0;
     let (planned, committing) = (run(&journal, None, "a"), run(&journal, None, "b"));
     committing.commit().expect("commits");
     let ids = [planned.id(), committing.id()];
