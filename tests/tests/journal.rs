@@ -190,9 +190,12 @@ fn a_stalled_main_thread() {
         });
         let mut wire = Wire::connect(&editor.url, &editor.token);
         let asked = json!({"idempotency_key": "stuck"});
+        let begun = Instant::now();
         while wire.call("get_transaction", &asked)["result"]["structuredContent"]["state"]
             != "committing"
-        {}
+        {
+            assert!(begun.elapsed() < Duration::from_secs(20));
+        }
         let behind =
             wire.call("create_node", &create("Behind", "behind"))["result"]["structuredContent"]
                 .clone();
