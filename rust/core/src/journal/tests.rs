@@ -347,6 +347,11 @@ fn copied(folder: &Path) -> tempfile::TempDir {
     copy
 }
 
+/// Bytes of a segment before the zeros.
+fn length(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|&it| it != 0).map_or(0, |it| it + 1)
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Begin(u8),
@@ -440,8 +445,10 @@ proptest! {
         // What a process that is killed while it writes leaves at the end of the newest segment.
         let (_, newest) = wal::segments(copy.path(), 1).expect("a folder").pop().expect("a segment");
         let torn = b"0123456789abcdef {\"t\":[{\"id\":1,\"state\":\"done\",\"tool\":\"xxxxxxxxxxxxxx";
-        let mut file = std::fs::OpenOptions::new().append(true).open(newest).expect("a file");
-        file.write_all(&torn[..cut]).expect("written");
+        let mut bytes = std::fs::read(&newest).expect("lines");
+        let end = length(&bytes);
+        bytes[end..end + cut].copy_from_slice(&torn[..cut]);
+        std::fs::write(newest, bytes).expect("written");
         let (killed, notices) = open_with(copy.path(), quiet);
         prop_assert!(notices.iter().all(|it| it.contains("the editor ended during")), "{notices:?}");
         prop_assert_eq!(killed.newest(1_000).len(), expected.len());
@@ -466,7 +473,7 @@ proptest! {
         let copy = copied(folder.path());
         let segment = copy.path().join("journal.wal.1");
         let mut bytes = std::fs::read(&segment).expect("lines");
-        let at = at % bytes.len();
+        let at = at % length(&bytes);
         bytes[at] ^= change;
         std::fs::write(&segment, bytes).expect("written");
         let (journal, _) = open_with(copy.path(), quiet);

@@ -3,7 +3,7 @@
 //! reading them in order gives the state.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,6 +15,9 @@ use super::slot_name;
 use crate::digest;
 
 const CHECKSUM: usize = 16;
+/// Zeros that a new segment begins with and that lines overwrite. Forcing a line to the disk is then
+/// one write of data; a file that grows would have to wait for the file system's own journal.
+const ROOM: usize = 128 << 10;
 
 /// One line.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
@@ -39,9 +42,13 @@ impl Segment {
     pub(super) fn create(folder: &Path, slot: u32, number: u64) -> io::Result<Self> {
         let path = folder.join(format!("{}{number}", prefix(slot)));
         let mut options = OpenOptions::new();
-        options.append(true).create(true);
+        options.write(true).create(true).truncate(true);
         private(&mut options);
-        let file = Arc::new(options.open(&path)?);
+        let mut file = options.open(&path)?;
+        file.write_all(&vec![0; ROOM])?;
+        file.sync_all()?;
+        file.rewind()?;
+        let file = Arc::new(file);
         sync_folder(folder)?;
         Ok(Self { file, number, bytes: 0 })
     }
@@ -51,8 +58,8 @@ impl Segment {
         let bytes = encode(line)?;
         let written = (&*self.file).write_all(&bytes);
         if written.is_err() {
-            // Half a line must not swallow the next one.
-            let _ = self.file.set_len(self.bytes);
+            // The next line goes where half of this one may be.
+            let _ = (&*self.file).seek(SeekFrom::Start(self.bytes));
         } else {
             self.bytes += bytes.len() as u64;
         }
@@ -74,6 +81,8 @@ fn encode(line: &Line) -> io::Result<Vec<u8>> {
 /// killed process leaves, and no damage.
 pub(super) fn decode(bytes: &[u8]) -> (Vec<Line>, bool) {
     let (mut lines, mut damaged) = (Vec::new(), false);
+    let end = bytes.iter().rposition(|&it| it != 0).map_or(0, |it| it + 1);
+    let bytes = &bytes[..end];
     for line in bytes.split_inclusive(|&it| it == b'\n') {
         let Some(line) = line.strip_suffix(b"\n") else { break };
         match decode_line(line) {
