@@ -191,21 +191,15 @@ async fn run_recorded(
         answer
     };
     // What must outlive a power cut is on the disk before anything changes.
-    if call.spec().class == SafetyClass::Destructive || call.idempotency_key.is_some() {
-        let (tell, told) = oneshot::channel();
-        shared.journal.force(ticket, move |it| drop(tell.send(it)));
-        let forced = told.await.unwrap_or_else(|_| Err(switched_off()));
-        if let Err(error) = forced {
-            return settle(Err(error));
-        }
-    }
+    let mut force = call.spec().class == SafetyClass::Destructive || call.idempotency_key.is_some();
     let mut grant = match brought_back(shared, &call, way) {
         Ok(grant) => grant,
         Err(error) => return settle(Err(error)),
     };
     loop {
         notes.approved_by = grant.as_ref().map(|it| it.by.clone()).or(notes.approved_by.take());
-        match queue(shared, call, Some(ticket.clone()), grant.take(), way).await {
+        let entry = Some((ticket.clone(), std::mem::take(&mut force)));
+        match queue(shared, call, entry, grant.take(), way).await {
             Queued::Finished(Finished::Answer(answer)) => return settle(answer),
             Queued::Finished(Finished::Ask(returned, proposal)) => {
                 match ask(shared, *proposal, way).await {
@@ -257,24 +251,37 @@ enum Queued {
     Late(oneshot::Receiver<Finished>),
 }
 
+/// Hands a call to the main thread. With a journal entry that is to be forced to the disk, the call is
+/// queued by the thread that has done so.
 async fn queue(
     shared: &Arc<Shared>,
     call: Admitted,
-    ticket: Option<Ticket>,
+    entry: Option<(Ticket, bool)>,
     grant: Option<Grant>,
     way: &Way,
 ) -> Queued {
     let (reply, mut answer) = oneshot::channel();
     let deadline = Instant::now() + call.spec().timeout;
-    shared.queue.submit(Job {
+    let (ticket, force) = entry.map_or((None, false), |(ticket, force)| (Some(ticket), force));
+    let job = Job {
         call,
-        ticket,
+        ticket: ticket.clone(),
         grant,
         cancel: way.cancel.clone(),
         deadline,
         progress: way.progress.clone(),
         reply,
-    });
+    };
+    match ticket.filter(|_| force) {
+        None => shared.queue.submit(job),
+        Some(ticket) => {
+            let host = Arc::clone(shared);
+            shared.journal.force(&ticket, move |forced| match forced {
+                Ok(()) => host.queue.submit(job),
+                Err(error) => job.answer(Err(error)),
+            });
+        }
+    }
     tokio::select! {
         answer = &mut answer => Queued::Finished(
             answer.unwrap_or_else(|_| Finished::Answer(Err(switched_off())))

@@ -66,7 +66,7 @@ impl Job {
         self.call.spec().site == Site::SafeLane
     }
 
-    fn answer(self, answer: Answer) {
+    pub(crate) fn answer(self, answer: Answer) {
         // The caller may have gone away; the answer then has no reader.
         let _ = self.reply.send(Finished::Answer(answer));
     }
