@@ -301,8 +301,10 @@ fn start(
     app.set_server(server, discovery);
     resource_watch::connect(&app, host, plugin);
     if let Some(mut files) = EditorInterface::singleton().get_resource_filesystem() {
-        files
-            .connect("script_classes_updated", &Callable::from_object_method(host, "read_classes"));
+        let read = Callable::from_object_method(host, "read_classes");
+        if !files.is_connected("script_classes_updated", &read) {
+            files.connect("script_classes_updated", &read);
+        }
     }
     app::install(app);
     godot_print!("Godot MCP serves {project_name} at {url}");

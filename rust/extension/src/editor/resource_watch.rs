@@ -108,7 +108,11 @@ where
     T: godot::obj::Inherits<Object> + godot::obj::GodotClass,
 {
     let mut object = object.clone().upcast::<Object>();
-    object.connect(signal, &suspecting(host, arguments));
+    let callable = suspecting(host, arguments);
+    // A server that is started again, after a fault, has the same node.
+    if !object.is_connected(signal, &callable) {
+        object.connect(signal, &callable);
+    }
 }
 
 /// The method, without the arguments that the signal brings.
