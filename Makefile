@@ -4,7 +4,7 @@ CARGO ?= cargo
 PROFILE := release
 LIBRARY := addons/godot_mcp/bin/libgodot_mcp.linux.$(shell uname -m | sed 's/aarch64/arm64/').so
 
-.PHONY: run serve test build bench docs package fmt lint print-godot
+.PHONY: run serve test build bench verify-audit docs package fmt lint print-godot
 
 # A short real session: a headless editor on a copy of the demo project, edited through MCP.
 run: build
@@ -22,6 +22,10 @@ build:
 
 bench: build
 	@$(CARGO) run --$(PROFILE) --quiet --package godot-mcp-tests --bin bench
+
+# Checks the audit logs of a project: make verify-audit PROJECT=dir
+verify-audit:
+	@$(CARGO) run --$(PROFILE) --quiet --package godot-mcp-tests --bin verify_audit -- "$(PROJECT)"
 
 # Writes docs/tools.md and docs/tools/*.json from the registry.
 docs:

@@ -75,9 +75,9 @@ impl ClientHandler for Listener {
 }
 
 /// A connected client, with a runtime of its own.
-pub struct Client {
+pub struct Client<H: ClientHandler = Listener> {
     runtime: tokio::runtime::Runtime,
-    service: RunningService<RoleClient, Listener>,
+    service: RunningService<RoleClient, H>,
     heard: mpsc::UnboundedReceiver<Heard>,
 }
 
@@ -87,6 +87,16 @@ impl Client {
     }
 
     pub fn connect_to(url: &str, token: &str, era: Era) -> Self {
+        let (sender, heard) = mpsc::unbounded_channel();
+        let mut client = Self::connect_as(Listener(sender), url, token, era);
+        client.heard = heard;
+        client
+    }
+}
+
+impl<H: ClientHandler> Client<H> {
+    /// With a handler of its own for what the server asks.
+    pub fn connect_as(handler: H, url: &str, token: &str, era: Era) -> Self {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let mut config = StreamableHttpClientTransportConfig::with_uri(url.to_owned());
@@ -102,14 +112,14 @@ impl Client {
                 preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             },
         };
-        let (sender, heard) = mpsc::unbounded_channel();
         let service = runtime
             .block_on(async {
                 let transport = StreamableHttpClientTransport::from_config(config);
-                serve_client_with_lifecycle(Listener(sender), transport, lifecycle).await
+                serve_client_with_lifecycle(handler, transport, lifecycle).await
             })
             .expect("the client connects");
-        Self { runtime, service, heard }
+        // Only the default handler tells what it hears.
+        Self { runtime, service, heard: mpsc::unbounded_channel().1 }
     }
 
     /// What the server said on its own, until it has been silent for `silence`.

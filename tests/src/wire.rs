@@ -14,6 +14,7 @@ pub struct Wire {
     token: String,
     client: (String, String),
     id: u64,
+    capabilities: Value,
 }
 
 /// What came back.
@@ -29,8 +30,14 @@ impl Wire {
         let stream = TcpStream::connect(&authority).expect("the server listens");
         stream.set_nodelay(true).expect("a socket option");
         stream.set_read_timeout(Some(Duration::from_secs(120))).expect("a socket option");
-        let client = ("wire".to_owned(), "1".to_owned());
-        Self { stream: BufReader::new(stream), authority, token: token.to_owned(), client, id: 0 }
+        Self {
+            stream: BufReader::new(stream),
+            authority,
+            token: token.to_owned(),
+            client: ("wire".to_owned(), "1".to_owned()),
+            id: 0,
+            capabilities: json!({}),
+        }
     }
 
     /// Introduces itself as another client.
@@ -46,15 +53,44 @@ impl Wire {
         serde_json::from_slice(&response.body).expect("JSON")
     }
 
-    /// As `call_bytes`; none when the server closes the connection instead.
-    pub fn try_call(&mut self, name: &str, args: &Value) -> Option<Response> {
+    /// As `call`; none when the server went away.
+    pub fn try_answer(&mut self, name: &str, args: &Value) -> Option<Value> {
+        let response = self.try_call(name, args)?;
+        serde_json::from_slice(&response.body).ok()
+    }
+
+    /// The request of a `tools/call` as it is sent.
+    pub fn bytes_of_call(&mut self, name: &str, args: &Value) -> Vec<u8> {
         let params = json!({"name": name, "arguments": args});
         let (body, headers) = self.request("tools/call", params, Some(name));
         let length = body.len();
-        self.raw(
-            format!("POST /mcp HTTP/1.1\r\n{headers}Content-Length: {length}\r\n\r\n{body}")
-                .as_bytes(),
-        )
+        format!("POST /mcp HTTP/1.1\r\n{headers}Content-Length: {length}\r\n\r\n{body}")
+            .into_bytes()
+    }
+
+    /// As `call_bytes`; none when the server closes the connection instead.
+    pub fn try_call(&mut self, name: &str, args: &Value) -> Option<Response> {
+        let bytes = self.bytes_of_call(name, args);
+        self.raw(&bytes)
+    }
+
+    /// A call with further fields of its parameters, by a client with these capabilities.
+    pub fn call_with(
+        &mut self,
+        name: &str,
+        args: &Value,
+        extra: &Value,
+        capabilities: &Value,
+    ) -> Value {
+        let mut params = json!({"name": name, "arguments": args});
+        for (key, value) in extra.as_object().into_iter().flatten() {
+            params[key] = value.clone();
+        }
+        self.capabilities = capabilities.clone();
+        let (body, headers) = self.request("tools/call", params, Some(name));
+        self.capabilities = json!({});
+        let response = self.post(&headers, body.as_bytes());
+        serde_json::from_slice(&response.body).expect("JSON")
     }
 
     pub fn call_bytes(&mut self, name: &str, args: &Value) -> Response {
@@ -73,7 +109,7 @@ impl Wire {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": "2026-07-28",
             "io.modelcontextprotocol/clientInfo": {"name": self.client.0, "version": self.client.1},
-            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientCapabilities": self.capabilities,
         });
         let body = json!({"jsonrpc": "2.0", "id": self.id, "method": method, "params": params});
         let mut headers = format!(

@@ -98,6 +98,11 @@ impl Code {
         }
     }
 
+    /// The code that travels as `text`.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|it| it.as_str() == text)
+    }
+
     /// What to do next, for errors that have no better hint of their own.
     fn what_to_do(self) -> &'static str {
         match self {
@@ -212,6 +217,32 @@ impl ToolError {
     #[must_use]
     pub fn would(mut self, changes: Value) -> Self {
         self.would = Some(changes);
+        self
+    }
+
+    /// The error that `to_value` made this of.
+    pub fn from_value(value: &Value) -> Option<Self> {
+        let text = |name: &str| value[name].as_str().map(str::to_owned);
+        let mut error = Self::new(Code::parse(value["error"].as_str()?)?, text("message")?);
+        error.hint = text("hint").unwrap_or_default();
+        error.required = text("required").map(Cow::Owned);
+        let suggestions = value["suggestions"].as_array().into_iter().flatten();
+        error.suggestions = suggestions.filter_map(|it| it.as_str().map(str::to_owned)).collect();
+        error.details = value.get("details").cloned();
+        error.would = value.get("would").cloned();
+        Some(error)
+    }
+
+    /// Adds one field to `details`.
+    #[must_use]
+    pub fn detail(mut self, name: &str, value: impl Into<Value>) -> Self {
+        let mut details = match self.details.take() {
+            Some(Value::Object(map)) => map,
+            Some(other) => Map::from_iter([("details".to_owned(), other)]),
+            None => Map::new(),
+        };
+        details.insert(name.to_owned(), value.into());
+        self.details = Some(Value::Object(details));
         self
     }
 

@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 
+use crate::approval::{Approvals, Grant};
 use crate::error::{Code, ToolError};
 use crate::paths::{Access, Roots};
 use crate::registry::{RegisteredTool, Registry};
@@ -37,6 +38,10 @@ pub struct Admitted {
     pub args: Map<String, Value>,
     pub dry_run: bool,
     confirm: bool,
+    /// S2.4. None for a preview, which is not recorded.
+    pub idempotency_key: Option<String>,
+    /// Who calls; filled in by the dispatcher.
+    pub client: String,
     /// `res://` path of the scene that must be the edited one.
     pub expected_scene: Option<String>,
 }
@@ -52,7 +57,19 @@ impl Admitted {
 pub enum Decision {
     /// The plan is the answer.
     Preview,
+    /// A human has to be asked, and then a new plan has to be decided on with their grant.
+    Ask,
     Commit,
+}
+
+/// A plan as the gate looks at it.
+pub struct PlanView<'a> {
+    /// What a preview would print.
+    pub changes: &'a Value,
+    /// It would change nothing at all.
+    pub is_empty: bool,
+    /// Hash of tool, arguments and whole plan; asked for only when an approval is bound to it.
+    pub digest: &'a dyn Fn() -> String,
 }
 
 /// One member of an `enable_toolset` or `disable_toolset` list.
@@ -69,6 +86,7 @@ pub struct Gate {
     enabled: Mutex<BTreeSet<String>>,
     listed: ArcSwap<Vec<Arc<ToolSpec>>>,
     paused: AtomicBool,
+    approvals: Approvals,
     on_change: Mutex<Option<Arc<dyn Fn() + Send + Sync>>>,
     /// Names in `GODOT_MCP_DEFAULT_TOOLSETS` that do not exist, to be logged (S11.1).
     pub unknown_toolsets: Vec<String>,
@@ -84,11 +102,23 @@ impl Gate {
             enabled: Mutex::new(enabled),
             listed: ArcSwap::default(),
             paused: AtomicBool::new(false),
+            approvals: Approvals::off(),
             on_change: Mutex::new(None),
             unknown_toolsets: unknown,
         };
         gate.list_again();
         gate
+    }
+
+    /// Asks humans before calls, as a policy says. Without it nobody is asked.
+    #[must_use]
+    pub fn with_approvals(mut self, approvals: Approvals) -> Self {
+        self.approvals = approvals;
+        self
+    }
+
+    pub fn approvals(&self) -> &Approvals {
+        &self.approvals
     }
 
     pub fn settings(&self) -> &GateSettings {
@@ -122,7 +152,7 @@ impl Gate {
     }
 
     /// Steps 1 to 3 of S2.
-    pub fn admit(&self, name: &str, args: Map<String, Value>) -> Result<Admitted, ToolError> {
+    pub fn admit(&self, name: &str, mut args: Map<String, Value>) -> Result<Admitted, ToolError> {
         let registry = self.registry.load();
         let Some(tool) = registry.get(name) else {
             let near = suggest::near(name, registry.tools().map(|it| it.name.as_str()), 3);
@@ -130,6 +160,7 @@ impl Gate {
         };
         let spec = &tool.spec;
 
+        let idempotency_key = take_key(spec, &mut args)?;
         let mut args = tool.checker.check(args)?;
         let access = if spec.class == SafetyClass::ReadOnly { Access::Read } else { Access::Write };
         let properties = &spec.input_schema["properties"];
@@ -176,11 +207,28 @@ impl Gate {
             Some(Value::String(path)) => Some(Roots::tidy_res(&path)?),
             _ => None,
         };
-        Ok(Admitted { tool: Arc::clone(tool), args, dry_run, confirm, expected_scene })
+        if spec.class != SafetyClass::ReadOnly {
+            args.remove(schema::IDEMPOTENCY_KEY);
+        }
+        Ok(Admitted {
+            tool: Arc::clone(tool),
+            args,
+            dry_run,
+            confirm,
+            idempotency_key: idempotency_key.filter(|_| !dry_run),
+            client: String::new(),
+            expected_scene,
+        })
     }
 
-    /// Steps 5 to 7 of S2, on a plan that stands. `changes` is what a preview would print.
-    pub fn after_plan(&self, call: &Admitted, changes: &Value) -> Result<Decision, ToolError> {
+    /// Steps 5 to 8 of S2, on a plan that stands. `grant` is what came of asking about the plan
+    /// before; it is used up.
+    pub fn after_plan(
+        &self,
+        call: &Admitted,
+        plan: &PlanView,
+        grant: Option<Grant>,
+    ) -> Result<Decision, ToolError> {
         if call.dry_run {
             return Ok(Decision::Preview);
         }
@@ -190,9 +238,20 @@ impl Gate {
                 format!("\"{}\" was called without confirm: true", call.spec().name),
             )
             .hint("see `would` for what is lost; call again with confirm: true to go on")
-            .would(changes.clone()));
+            .would(plan.changes.clone()));
         }
-        Ok(Decision::Commit)
+        if !self.approvals.covers(call.spec()) {
+            return Ok(Decision::Commit);
+        }
+        match grant {
+            Some(grant) => grant.redeem(&(plan.digest)()).map(|()| Decision::Commit),
+            // Nothing to approve: the call answers that it changed nothing.
+            None if plan.is_empty => Ok(Decision::Commit),
+            None if self.approvals.allowed_for_session(&call.client, &call.spec().name) => {
+                Ok(Decision::Commit)
+            }
+            None => Ok(Decision::Ask),
+        }
     }
 
     /// Names of toolsets behind a toolset, a bundle or a comma list.
@@ -269,6 +328,38 @@ impl Gate {
                 && !(self.settings.read_only && it.class != SafetyClass::ReadOnly)
         };
         self.listed.store(Arc::new(registry.tools().filter(visible).cloned().collect()));
+    }
+}
+
+/// Longest idempotency key, in bytes.
+const MAX_KEY: usize = 200;
+
+/// Takes the idempotency key out of the arguments (S2.4). The schema does not list it, so it is
+/// checked here.
+fn take_key(spec: &ToolSpec, args: &mut Map<String, Value>) -> Result<Option<String>, ToolError> {
+    if spec.class == SafetyClass::ReadOnly {
+        // A read has no such parameter; the schema says so.
+        return Ok(None);
+    }
+    let given = match spec.needs_key {
+        true => args.get(schema::IDEMPOTENCY_KEY).cloned(),
+        false => args.remove(schema::IDEMPOTENCY_KEY),
+    };
+    let wrong = |what: String| {
+        Err(ToolError::invalid(schema::IDEMPOTENCY_KEY, what)
+            .hint(format!("give any text of 1 to {MAX_KEY} bytes, new for each call that is new")))
+    };
+    match given {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(key)) if key.is_empty() => wrong("the idempotency key is empty".into()),
+        Some(Value::String(key)) if key.len() > MAX_KEY => {
+            wrong(format!("the idempotency key has {} bytes", key.len()))
+        }
+        Some(Value::String(key)) if key.chars().any(char::is_control) => {
+            wrong("the idempotency key has a control character".into())
+        }
+        Some(Value::String(key)) => Ok(Some(key)),
+        Some(other) => wrong(format!("the idempotency key {other} is no string")),
     }
 }
 

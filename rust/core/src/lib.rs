@@ -1,10 +1,14 @@
 //! The rules of Godot MCP, without Godot and without MCP: what a tool declares, how a call is
 //! checked, what an answer looks like. Compiles and tests in seconds.
 
+pub mod approval;
 pub mod args;
+pub mod audit;
 pub mod call;
+pub mod clock;
 pub mod completion;
 pub mod content;
+pub mod digest;
 pub mod discover;
 pub mod error;
 pub mod example;
@@ -12,9 +16,11 @@ pub mod feed;
 pub mod game_log;
 pub mod gate;
 pub mod heartbeat;
+pub mod journal;
 pub mod paths;
 pub mod prompt;
 pub mod question;
+pub mod rate;
 pub mod registry;
 pub mod safety;
 pub mod scene_uses;

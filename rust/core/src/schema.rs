@@ -14,6 +14,9 @@ use crate::suggest;
 
 pub const DRY_RUN: &str = "dry_run";
 pub const CONFIRM: &str = "confirm";
+/// Taken by every call that may change something, and listed only where it is required: naming it in
+/// each of a hundred schemas would cost more tokens than the limit leaves (S2.4, S11.5).
+pub const IDEMPOTENCY_KEY: &str = "idempotency_key";
 pub const EXPECTED_SCENE: &str = "expected_scene";
 
 /// Keys that some clients add to every call. Dropped when a tool does not declare them.

@@ -47,6 +47,8 @@ pub struct ToolSpec {
     pub free_text: bool,
     /// The edit lies in the edited scene, so `expected_scene` guards it.
     pub edits_scene: bool,
+    /// The call must carry an `idempotency_key` (S2.4).
+    pub needs_key: bool,
     pub timeout: Duration,
     pub min_godot: (u32, u32),
     pub description: String,
@@ -74,6 +76,7 @@ impl ToolSpec {
             executes_code: false,
             free_text: false,
             edits_scene: false,
+            needs_key: false,
             timeout: DEFAULT_TIMEOUT,
             min_godot: (4, 5),
             description: description.into(),
@@ -101,6 +104,17 @@ impl ToolSpec {
                 schema::EXPECTED_SCENE,
                 json!({"type": "string", "format": "res-path", "description": text}),
             ));
+        }
+        if self.needs_key {
+            added.push((
+                schema::IDEMPOTENCY_KEY,
+                json!({"type": "string", "description": "New for each call; a repeat replays."}),
+            ));
+            let required = self.input_schema.entry("required").or_insert_with(|| json!([]));
+            required
+                .as_array_mut()
+                .expect("`required` of a schema is an array")
+                .push(json!(schema::IDEMPOTENCY_KEY));
         }
         let properties = self
             .input_schema

@@ -44,6 +44,11 @@ pub const TOOLSETS: &[Toolset] = &[
         description: "Symbols, definitions, references, completion, diagnostics and renames in GDScript.",
         keywords: &["gdscript", "hover", "docs", "lsp", "refactor", "warnings", "lint", "outline"],
     },
+    Toolset {
+        name: "journal",
+        description: "What became of a changing call after a timeout or a crash.",
+        keywords: &["transaction", "idempotency", "timeout", "crash", "lost"],
+    },
 ];
 
 /// Several toolsets under one name, for `enable_toolset`.

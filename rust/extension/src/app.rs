@@ -9,9 +9,12 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use godot::classes::RefCounted;
 use godot::obj::Gd;
+use godot_mcp_core::audit::Audit;
 use godot_mcp_core::feed::Feed;
 use godot_mcp_core::gate::Gate;
 use godot_mcp_core::heartbeat::Heartbeat;
+use godot_mcp_core::journal::Journal;
+use godot_mcp_core::rate::RateLimit;
 use godot_mcp_server::Server;
 use parking_lot::Mutex;
 
@@ -31,6 +34,10 @@ pub(crate) struct Shared {
     pub(crate) queue: Queue,
     pub(crate) language_server: LanguageServer,
     pub(crate) activity: Arc<Activity>,
+    pub(crate) journal: Journal,
+    pub(crate) audit: Audit,
+    /// None when the operator set no limit.
+    pub(crate) rate_limit: Option<RateLimit>,
     /// What the main thread last saw, for tools that answer without it.
     pub(crate) glance: ArcSwap<Glance>,
     /// Resources that somebody wants to hear of.
@@ -142,10 +149,12 @@ impl App {
     fn shut_down(&self) {
         self.shared.queue.close();
         self.pump.shut_down(&self.shared.queue);
+        self.shared.gate.approvals().close();
         let server = self.server.borrow_mut().take();
         if let Some(server) = server {
             server.stop();
         }
+        self.shared.journal.close();
         if let Some(file) = self.discovery_file.take() {
             // A file that is already gone is what was wanted.
             let _ = std::fs::remove_file(file);

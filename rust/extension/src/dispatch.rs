@@ -1,8 +1,8 @@
-//! From a call to its answer: the gate, the queue, and on the main thread the plan and its commit.
+//! Where calls come in from the server, and where they run on the main thread.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Instant;
 
 use godot_mcp_core::call::{AnswerFuture, ReadFuture, ResourceInfo};
 use godot_mcp_core::completion::{Completing, CompletionFuture};
@@ -10,15 +10,15 @@ use godot_mcp_core::gate::Decision;
 use godot_mcp_core::prompt::{PromptCall, PromptFuture, PromptInfo, PromptReply, Speaker};
 use godot_mcp_core::spec::ToolSpec;
 use godot_mcp_core::untrusted;
-use godot_mcp_core::{Answer, Code, Content, Document, Host, Reply, ToolCall, ToolError};
+use godot_mcp_core::{Content, Document, Host, Reply, ToolCall, ToolError};
 use serde_json::{Map, Value, json};
-use tokio::sync::oneshot;
 
 use crate::app::{App, Shared};
+use crate::calls;
 use crate::editor::Editor;
-use crate::editor::edit;
+use crate::entry::Planned;
 use crate::main_thread::Job;
-use crate::tool::{Outcome, Runner};
+use crate::tool::Outcome;
 use crate::toolsets;
 use crate::{completion, prompts, resources};
 
@@ -36,16 +36,7 @@ impl Host for EditorHost {
 
     fn call(&self, call: ToolCall) -> AnswerFuture {
         let shared = Arc::clone(&self.0);
-        Box::pin(async move {
-            let started = Instant::now();
-            let (name, client) = (call.name.clone(), call.client.clone());
-            let answer = answer(&shared, call).await;
-            if let Some(tool) = shared.gate.registry().get(&name) {
-                let class = tool.spec.class;
-                shared.activity.record(name, class, client, started.elapsed(), &answer);
-            }
-            answer
-        })
+        Box::pin(calls::answer(shared, call))
     }
 
     fn instructions(&self) -> String {
@@ -105,57 +96,6 @@ impl Host for EditorHost {
     }
 }
 
-/// Runs one call, from the gate to its answer.
-async fn answer(shared: &Arc<Shared>, call: ToolCall) -> Answer {
-    let ToolCall { name, arguments, cancel, progress, log, .. } = call;
-    let mut admitted = shared.gate.admit(&name, arguments)?;
-    let deadline = Instant::now() + admitted.spec().timeout;
-    let runner = toolsets::runner(&admitted.spec().name);
-    match runner {
-        Some(Runner::Offline(run)) => return run(shared, admitted.args),
-        Some(Runner::Async(run)) => {
-            let answer = run(Arc::clone(shared), admitted.args);
-            return hurried(shared, deadline, answer).await;
-        }
-        Some(Runner::Prepared(prepare, _)) => {
-            let args = prepare(Arc::clone(shared), std::mem::take(&mut admitted.args));
-            admitted.args = hurried(shared, deadline, args).await?;
-        }
-        _ => {}
-    }
-    let (reply, answer) = oneshot::channel();
-    shared.queue.submit(Job {
-        call: admitted,
-        cancel: cancel.clone(),
-        deadline,
-        progress,
-        log,
-        reply,
-    });
-    // The main thread answers at the deadline by itself; this catches one that is blocked.
-    let grace = std::time::Duration::from_millis(500);
-    let late = tokio::time::sleep_until((deadline + grace).into());
-    tokio::select! {
-        answer = answer => answer.unwrap_or_else(|_| {
-            Err(ToolError::new(Code::Cancelled, "the plugin was switched off"))
-        }),
-        () = late => {
-            cancel.cancel();
-            let stalled = shared.heartbeat.stalled_ms();
-            Err(ToolError::new(
-                Code::Timeout,
-                format!("the editor's main thread has not moved for {stalled} ms"),
-            )
-            .hint("`health_check` says when it is back")
-            .details(json!({
-                "may_have_applied": true,
-                "main_thread_stalled_ms": stalled,
-                "busy_with": shared.heartbeat.busy_with(),
-            })))
-        }
-    }
-}
-
 /// The text of a file as a resource has it: without the envelope that the tool puts round it.
 fn plain_text(result: &str) -> String {
     let value: Value = serde_json::from_str(result).unwrap_or_default();
@@ -163,40 +103,22 @@ fn plain_text(result: &str) -> String {
     untrusted::unwrap(text).unwrap_or(text).to_owned()
 }
 
-/// Waits for a service that the main thread polls, and keeps that thread from sleeping meanwhile.
-async fn hurried<T>(
-    shared: &Shared,
-    deadline: Instant,
-    work: impl Future<Output = Result<T, ToolError>>,
-) -> Result<T, ToolError> {
-    let _hurry = shared.queue.hurry();
-    tokio::time::timeout_at(deadline.into(), work).await.unwrap_or_else(|_| {
-        Err(ToolError::new(Code::Timeout, "the deadline passed before the service answered")
-            .hint("`health_check` says what the editor is busy with")
-            .details(json!({"may_have_applied": false})))
-    })
-}
-
 /// Runs one job on the main thread (S2 steps 4 to 10).
-pub(crate) fn run(app: &std::rc::Rc<App>, job: &Job) -> Result<Outcome, ToolError> {
-    let call = &job.call;
+pub(crate) fn run(app: &Rc<App>, job: &mut Job) -> Result<Outcome, ToolError> {
     let editor = Editor::new(app, job.progress.clone());
-    if let Some(expected) = &call.expected_scene {
-        editor.expect_scene(expected)?;
-    }
-    let runner = app.tools.get(call.spec().name.as_str());
-    match runner {
-        Some(Runner::Direct(run)) => run(&editor, call.args.clone()),
-        Some(Runner::Edit(plan) | Runner::Prepared(_, plan)) => {
-            let plan = plan(&editor, call.args.clone())?;
-            let changes = plan.changes();
-            match app.shared.gate.after_plan(call, &changes)? {
-                Decision::Preview => Ok(plan.preview(&editor, call.spec()).into()),
-                Decision::Commit => edit::commit(plan, &editor, call.spec()),
+    let planned = Planned::new(&editor, &job.call)?;
+    match planned.decide(&editor, &job.call, job.grant.take())? {
+        Decision::Preview => planned.preview(&editor, &job.call),
+        Decision::Ask => Ok(Outcome::Ask(Box::new(planned.proposal(&job.call)))),
+        Decision::Commit => {
+            // The last moment at which nothing has been done (S2.3, S2.5).
+            if let Some(why) = job.overdue() {
+                return Err(why);
             }
-        }
-        Some(Runner::Offline(_) | Runner::Async(_)) | None => {
-            Err(ToolError::internal(format!("\"{}\" has no function", call.spec().name)))
+            if let Some(ticket) = &job.ticket {
+                ticket.commit()?;
+            }
+            planned.commit(&editor, &job.call)
         }
     }
 }

@@ -132,17 +132,6 @@ impl GodotMcp {
         GString::from(text.as_str())
     }
 
-    /// Calls that wait for the human (S7.2), each with `id`, `tool`, `client`, `safety_class`,
-    /// `title`, `changes` (a `PackedStringArray`) and `expires_in_s`.
-    #[func(gd_self)]
-    fn approvals(_this: Gd<Self>) -> Array<VarDictionary> {
-        Array::new()
-    }
-
-    /// Answers one of them: `once`, `session` or `deny`.
-    #[func(gd_self)]
-    fn answer_approval(_this: Gd<Self>, _id: GString, _decision: GString) {}
-
     /// Tools that the project adds, each with `name`, `tools` (how many) and `error`.
     #[func(gd_self)]
     fn extensions(_this: Gd<Self>) -> Array<VarDictionary> {

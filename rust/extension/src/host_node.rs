@@ -5,17 +5,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use godot::builtin::{Callable, GString};
+use godot::builtin::{Array, Callable, GString, PackedStringArray, VarDictionary};
 use godot::classes::{
     DisplayServer, EditorInterface, EditorPlugin, Engine, INode, Node, ProjectSettings, RefCounted,
 };
 use godot::global::{godot_error, godot_print, godot_warn};
 use godot::obj::{Base, Gd, Singleton};
 use godot::register::{GodotClass, godot_api};
+use godot_mcp_core::approval::{Approvals, Decision, Policy, Waiting};
+use godot_mcp_core::audit::{self, Audit};
 use godot_mcp_core::feed::Feed;
 use godot_mcp_core::gate::{Gate, GateSettings};
 use godot_mcp_core::heartbeat::Heartbeat;
+use godot_mcp_core::journal::{self, Journal};
 use godot_mcp_core::paths::Roots;
+use godot_mcp_core::rate::RateLimit;
 use godot_mcp_core::registry::Registry;
 use godot_mcp_server::{PortChoice, Server, ServerOptions, StartError, load_or_create_token};
 use serde_json::json;
@@ -135,11 +139,52 @@ impl GodotMcp {
         }
     }
 
+    /// Calls that wait for the human: `id`, `tool`, `client`, `safety_class`, `title`, `changes` (a
+    /// line each) and `expires_in_s`.
+    #[func(gd_self)]
+    fn approvals(_this: Gd<Self>) -> Array<VarDictionary> {
+        let Some(app) = app::current() else { return Array::new() };
+        let waiting = app.shared.gate.approvals().desk.look();
+        waiting.into_iter().map(approval_entry).collect()
+    }
+
+    /// The human's word: `once`, `session` (this tool of this client until the editor closes) or
+    /// `deny`. False when the question is not there any more, or the word is another.
+    #[func(gd_self)]
+    fn answer_approval(_this: Gd<Self>, id: GString, decision: GString) -> bool {
+        let Some(app) = app::current() else { return false };
+        let id = id.to_string().parse().ok();
+        let decision = Decision::parse(&decision.to_string());
+        id.zip(decision).is_some_and(|(id, it)| app.shared.gate.approvals().desk.answer(id, it))
+    }
+
+    /// Says whether somebody answers `approvals`. An editor with a window has the dock, so this is
+    /// for scripts that decide in a headless one.
+    #[func(gd_self)]
+    fn attend_approvals(_this: Gd<Self>, attended: bool) {
+        if let Some(app) = app::current() {
+            app.shared.gate.approvals().desk.attend(attended);
+        }
+    }
+
     /// Address of the server; empty when it does not run.
     #[func(gd_self)]
     fn url(_this: Gd<Self>) -> GString {
         app::current().map(|it| GString::from(it.url().as_str())).unwrap_or_default()
     }
+}
+
+fn approval_entry(waiting: Waiting) -> VarDictionary {
+    let changes: PackedStringArray = waiting.changes.iter().map(GString::from).collect();
+    let mut entry = VarDictionary::new();
+    entry.set("id", waiting.id.to_string());
+    entry.set("tool", waiting.tool);
+    entry.set("client", waiting.client);
+    entry.set("safety_class", waiting.safety_class);
+    entry.set("title", waiting.title);
+    entry.set("changes", &changes);
+    entry.set("expires_in_s", waiting.expires_in_s);
+    entry
 }
 
 fn wants_server() -> bool {
@@ -165,6 +210,11 @@ fn start(
     let project_name = settings.get_setting("application/config/name").to_string();
     let version = Engine::singleton().get_version_info();
     let number = |key: &str| version.get(key).and_then(|it| it.try_to::<u32>().ok()).unwrap_or(0);
+    let variable = |name: &str| std::env::var(name).ok();
+    let (policy, notices) = Policy::from_settings(variable);
+    for notice in notices {
+        godot_warn!("Godot MCP: {notice}.");
+    }
     let gate = Gate::new(
         GateSettings {
             read_only: env_flag("GODOT_MCP_READ_ONLY"),
@@ -173,14 +223,24 @@ fn start(
             roots: Roots::new(&project, &user),
         },
         Registry::new(toolsets::builtin_specs()),
-    );
+    )
+    .with_approvals(Approvals::new(policy));
     for name in &gate.unknown_toolsets {
         godot_warn!(
             "Godot MCP: GODOT_MCP_DEFAULT_TOOLSETS names \"{name}\", which does not exist."
         );
     }
+    let (journal, audit) =
+        records(&state).map_err(|message| StartFault::new("state_folder", message))?;
+    let rate_limit = RateLimit::parse(&variable("GODOT_MCP_RATE_LIMIT").unwrap_or_default())
+        .map_err(|it| setting(format!("GODOT_MCP_RATE_LIMIT {it}")))?;
+    let headless = DisplayServer::singleton().get_name() == "headless";
+    gate.approvals().desk.attend(!headless);
     let shared = Arc::new(Shared {
         gate,
+        journal,
+        audit,
+        rate_limit,
         feed: Feed::default(),
         heartbeat: Heartbeat::default(),
         queue: Queue::default(),
@@ -192,7 +252,7 @@ fn start(
         clients: parking_lot::Mutex::default(),
         godot_version: version.get("string").map(|it| it.to_string()).unwrap_or_default(),
         project_name: project_name.clone(),
-        headless: DisplayServer::singleton().get_name() == "headless",
+        headless,
     });
 
     let token_file = state.join("token");
@@ -227,6 +287,8 @@ fn start(
     write_private(&discovery, format!("{about:#}\n").as_bytes())
         .map_err(|it| StartFault::state("write", &discovery, &it))?;
 
+    let activity = Arc::clone(&shared.activity);
+    shared.gate.approvals().desk.on_change(move || activity.touch());
     let url = server.url().to_owned();
     let announcer = server.announcer();
     let activity = Arc::clone(&shared.activity);
@@ -249,6 +311,25 @@ fn start(
 
 fn setting(message: String) -> StartFault {
     StartFault::new("setting", message)
+}
+
+/// Opens the journal and the audit log, and says what an earlier end left behind.
+fn records(state: &Path) -> Result<(Journal, Audit), String> {
+    let options = journal::Options {
+        report: Arc::new(|it| tracing::warn!("{it}")),
+        ..journal::Options::default()
+    };
+    let (journal, notices) = Journal::open(state, options).map_err(|it| it.to_string())?;
+    let options = audit::Options {
+        arguments: env_flag("GODOT_MCP_AUDIT_ARGUMENTS"),
+        ..audit::Options::default()
+    };
+    let (audit, notice) = Audit::open(state, journal.slot(), journal.instance(), options)
+        .map_err(|it| format!("cannot write the audit log in {}: {it}", state.display()))?;
+    for notice in notices.into_iter().chain(notice) {
+        godot_warn!("Godot MCP: {notice}.");
+    }
+    Ok((journal, audit))
 }
 
 fn port(settings: &Gd<ProjectSettings>) -> Result<PortChoice, String> {

@@ -6,11 +6,13 @@
 
 mod activity;
 mod app;
+mod calls;
 mod client_config;
 mod completion;
 mod dispatch;
 mod dock;
 mod editor;
+mod entry;
 mod host_node;
 mod main_thread;
 mod prompts;

@@ -14,8 +14,10 @@ use std::time::{Duration, Instant};
 
 use godot::classes::{CanvasItem, DisplayServer, EditorInterface, Os};
 use godot::obj::{Gd, InstanceId, Singleton};
+use godot_mcp_core::approval::{Grant, Proposal};
 use godot_mcp_core::call::{LogSink, ProgressSink};
 use godot_mcp_core::gate::Admitted;
+use godot_mcp_core::journal::Ticket;
 use godot_mcp_core::{Answer, CancelFlag, Code, SafetyClass, Site, ToolError};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
@@ -42,11 +44,22 @@ const IDLE_AFTER: Duration = Duration::from_secs(2);
 /// One admitted call on its way to the main thread.
 pub(crate) struct Job {
     pub(crate) call: Admitted,
+    /// Its entry in the journal; none for reads and previews.
+    pub(crate) ticket: Option<Ticket>,
+    /// What a human said to the plan before.
+    pub(crate) grant: Option<Grant>,
     pub(crate) cancel: CancelFlag,
     pub(crate) deadline: Instant,
     pub(crate) progress: Option<ProgressSink>,
     pub(crate) log: Option<LogSink>,
-    pub(crate) reply: oneshot::Sender<Answer>,
+    pub(crate) reply: oneshot::Sender<Finished>,
+}
+
+/// What comes back from the main thread.
+pub(crate) enum Finished {
+    Answer(Answer),
+    /// A human has to agree first; the call is given back for then.
+    Ask(Box<Admitted>, Box<Proposal>),
 }
 
 impl Job {
@@ -58,13 +71,21 @@ impl Job {
         self.call.spec().site == Site::SafeLane
     }
 
-    fn answer(self, answer: Answer) {
+    pub(crate) fn answer(self, answer: Answer) {
         // The caller may have gone away; the answer then has no reader.
-        let _ = self.reply.send(answer);
+        let _ = self.reply.send(Finished::Answer(answer));
+    }
+
+    /// Whether it goes on without its caller: what has begun to change things is finished, and a
+    /// call with a key is collected by it (S2.5).
+    fn outlives_its_caller(&self) -> bool {
+        self.ticket.is_some()
+            && (self.call.spec().class != SafetyClass::Runtime
+                || self.call.idempotency_key.is_some())
     }
 
     /// Why the job must not start any more.
-    fn overdue(&self) -> Option<ToolError> {
+    pub(crate) fn overdue(&self) -> Option<ToolError> {
         expired(&self.cancel, self.deadline, false)
     }
 }
@@ -355,7 +376,7 @@ impl Pump {
         !busy && !is_scanning()
     }
 
-    fn run(&self, app: &Rc<App>, job: Job) {
+    fn run(&self, app: &Rc<App>, mut job: Job) {
         if let Some(why) = job.overdue() {
             return job.answer(Err(why));
         }
@@ -366,7 +387,7 @@ impl Pump {
         let outcome = self.guarded(&name, || {
             // Who has just subscribed hears of what this call changes.
             resource_watch::follow(app);
-            dispatch::run(app, &job)
+            dispatch::run(app, &mut job)
         });
         app.shared.heartbeat.set_busy("");
         // What the call logged is in the feed before its answer arrives.
@@ -380,6 +401,10 @@ impl Pump {
         match outcome {
             Ok(Outcome::Done(reply)) => job.answer(Ok(reply)),
             Ok(Outcome::Wait(poll)) => self.pending.borrow_mut().push(Pending { job, poll }),
+            Ok(Outcome::Ask(proposal)) => {
+                // The caller may have gone away; then nobody is asked.
+                let _ = job.reply.send(Finished::Ask(Box::new(job.call), proposal));
+            }
             Err(error) => job.answer(Err(error)),
         }
         // A nested iteration may have changed it, and the next job wants to know.
@@ -411,7 +436,12 @@ impl Pump {
         let pending = std::mem::take(&mut *self.pending.borrow_mut());
         let mut rest = Vec::new();
         for mut it in pending {
-            if let Some(why) = expired(&it.job.cancel, it.job.deadline, true) {
+            let cancel = match it.job.outlives_its_caller() {
+                true => CancelFlag::default(),
+                false => it.job.cancel.clone(),
+            };
+            let started = it.job.is_edit();
+            if let Some(why) = expired(&cancel, it.job.deadline, started) {
                 it.job.answer(Err(why));
                 continue;
             }
@@ -549,7 +579,7 @@ mod tests {
         Gate::new(settings, Registry::new(crate::toolsets::builtin_specs()))
     }
 
-    fn job(gate: &Gate, name: &str, deadline: Instant) -> (Job, oneshot::Receiver<Answer>) {
+    fn job(gate: &Gate, name: &str, deadline: Instant) -> (Job, oneshot::Receiver<Finished>) {
         let args = match name {
             "delete_node" => json!({"node_path": "A"}),
             _ => json!({}),
@@ -557,10 +587,16 @@ mod tests {
         let args = args.as_object().cloned().unwrap_or_else(Map::new);
         let (reply, answer) = oneshot::channel();
         let call = gate.admit(name, args).expect("valid");
-        (
-            Job { call, cancel: CancelFlag::default(), deadline, progress: None, log: None, reply },
-            answer,
-        )
+        let cancel = CancelFlag::default();
+        let (ticket, grant, progress) = (None, None, None);
+        (Job { call, ticket, grant, cancel, deadline, progress, log: None, reply }, answer)
+    }
+
+    fn refusal(answer: &mut oneshot::Receiver<Finished>) -> ToolError {
+        match answer.try_recv().expect("answered at once") {
+            Finished::Answer(answer) => answer.expect_err("refused"),
+            Finished::Ask(..) => panic!("it did not run"),
+        }
     }
 
     fn later() -> Instant {
@@ -601,7 +637,7 @@ mod tests {
         }
         let (job, mut answer) = job(&gate, "get_active_scene", later());
         queue.submit(job);
-        let error = answer.try_recv().expect("answered at once").expect_err("refused");
+        let error = refusal(&mut answer);
         assert!(error.code == Code::Busy && error.code.retryable(), "{error}");
     }
 
@@ -615,13 +651,10 @@ mod tests {
         queue.submit(late);
         queue.submit(left);
         queue.sweep();
-        let error = |it: &mut oneshot::Receiver<Answer>| {
-            it.try_recv().expect("answered").expect_err("did not run")
-        };
-        let timeout = error(&mut late_answer);
+        let timeout = refusal(&mut late_answer);
         assert_eq!(timeout.code, Code::Timeout);
         assert_eq!(timeout.details, Some(json!({"may_have_applied": false})));
-        assert_eq!(error(&mut left_answer).code, Code::Cancelled);
+        assert_eq!(refusal(&mut left_answer).code, Code::Cancelled);
         assert!(queue.next(true, true).is_none());
     }
 }

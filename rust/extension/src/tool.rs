@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use godot_mcp_core::approval::Proposal;
 use godot_mcp_core::call::AnswerFuture;
 use godot_mcp_core::spec::ToolSpec;
 use godot_mcp_core::{Answer, Example, Reply, SafetyClass, Site, ToolError, UndoKind, schema};
@@ -89,6 +90,8 @@ pub(crate) enum Outcome {
     Done(Reply),
     /// Not yet: asked once a frame until it answers. Dropped on cancel and at the deadline.
     Wait(Box<dyn FnMut(&Editor) -> Option<Answer>>),
+    /// Nothing was done: a human has to agree first, and then the call is planned again.
+    Ask(Box<Proposal>),
 }
 
 impl From<Value> for Outcome {

@@ -3,6 +3,7 @@
 mod code;
 mod core;
 mod inspection;
+mod journal;
 mod scene_edit;
 mod scripts;
 
@@ -14,8 +15,14 @@ use crate::app::Shared;
 use crate::tool::{Runner, ToolDef};
 
 /// In the order in which clients see them.
-const TABLES: &[&[ToolDef]] =
-    &[core::TOOLS, inspection::TOOLS, scene_edit::TOOLS, scripts::TOOLS, code::TOOLS];
+const TABLES: &[&[ToolDef]] = &[
+    core::TOOLS,
+    inspection::TOOLS,
+    scene_edit::TOOLS,
+    scripts::TOOLS,
+    code::TOOLS,
+    journal::TOOLS,
+];
 
 /// Tools that were renamed or removed, with what to call now. Asking for one answers with it.
 pub const REMOVED: &[(&str, &str)] = &[];
@@ -57,7 +64,9 @@ pub(crate) fn instructions(shared: &Shared) -> String {
     format!(
         "You work inside the Godot editor of the project \"{}\". Edits go to the edited scene, are \
          verified, and are one step in the human's undo history; save with `save_scene`. `dry_run` \
-         previews an edit; destructive tools need `confirm`. Node paths are relative to the scene's \
+         previews an edit; destructive tools need `confirm`. \
+         Every changing call also takes an `idempotency_key` of your own: repeated with it, it \
+         answers the recorded result instead of running twice. Node paths are relative to the scene's \
          root, `.` is the root.{more}",
         shared.project_name
     )

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hyper::StatusCode;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -89,11 +88,9 @@ async fn serve(stream: TcpStream, routes: Arc<Routes>, stopping: CancellationTok
         service_fn(move |request| {
             let (routes, admitted) = (routes.clone(), admitted.clone());
             async move {
-                let response = routes.respond(request).await;
-                if !matches!(response.status(), StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
-                    admitted.store(true, Ordering::Relaxed);
-                }
-                Ok::<_, Infallible>(response)
+                // Before the answer, which may take long.
+                let let_in = || admitted.store(true, Ordering::Relaxed);
+                Ok::<_, Infallible>(routes.respond(request, let_in).await)
             }
         })
     };

@@ -34,11 +34,17 @@ pub(crate) struct Routes {
 }
 
 impl Routes {
-    pub(crate) async fn respond(self: Arc<Self>, request: Request<Incoming>) -> Response {
+    /// Calls `let_in` as soon as the request has passed the access check.
+    pub(crate) async fn respond(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        let_in: impl FnOnce(),
+    ) -> Response {
         if let Err(denied) = self.access.check(request.uri(), request.headers()) {
             tracing::warn!(?denied, path = request.uri().path(), "request refused");
             return denied.response();
         }
+        let_in();
         match request.uri().path() {
             MCP_PATH => self.mcp(request).await,
             HEALTH_PATH if request.method() == Method::GET => {

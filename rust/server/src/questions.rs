@@ -117,7 +117,8 @@ impl Conversation<'_> {
     fn abilities(&self) -> Abilities {
         let client = self.cx.client_capabilities().unwrap_or_default();
         Abilities {
-            form: client.elicitation.is_some(),
+            // A client that names no mode means forms; they were there first.
+            form: client.elicitation.is_some_and(|it| it.form.is_some() || it.url.is_none()),
             sample: client.sampling.is_some(),
             roots: client.roots.is_some(),
         }

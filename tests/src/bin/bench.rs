@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use godot_mcp_core::journal::{Begun, Call, Journal, Options};
 use godot_mcp_tests::editor::{Editor, Launch};
 use godot_mcp_tests::wire::Wire;
 use serde_json::{Value, json};
@@ -44,6 +45,27 @@ fn main() -> ExitCode {
 
     let rate = in_flight(&editor, 8);
     bench.count("8 calls in flight: calls a second", rate, 4_000.0, true);
+
+    let times = bench.time(|wire| {
+        let args = json!({"node_path": "A", "property": "visible", "value": true});
+        check(&wire.call("set_node_property", &args));
+    });
+    bench.figure("set_node_property without a change", &times, None);
+    let mut key = 0;
+    let times = bench.time(|wire| {
+        key += 1;
+        let args = json!({
+            "node_path": "A", "property": "visible", "value": true, "idempotency_key": key.to_string()
+        });
+        check(&wire.call("set_node_property", &args));
+    });
+    bench.figure("the same with a key, forced to the disk", &times, None);
+    for (name, forced, bound) in [
+        ("journal, each write of a call (kernel)", false, Some(0.3)),
+        ("journal, each write of a keyed call (disk)", true, None),
+    ] {
+        bench.figure(name, &journal_times(forced), bound);
+    }
 
     let with = idle_cpu(&editor);
     drop(editor);
@@ -176,6 +198,37 @@ fn in_flight(editor: &Editor, clients: usize) -> f64 {
         }
     });
     (clients * EACH) as f64 / start.elapsed().as_secs_f64()
+}
+
+/// What the journal adds to one call: its three entries, without or with the forced write.
+fn journal_times(forced: bool) -> Vec<f64> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (journal, _) = Journal::open(folder.path(), Options::default()).expect("opens");
+    let answer =
+        Ok(json!({"applied": true, "undo_token": "u1", "changes": ["x".repeat(200)]}).into());
+    let mut times: Vec<f64> = (0..2_000)
+        .map(|index| {
+            let call = Call {
+                tool: "set_node_property".to_owned(),
+                class: "mutating",
+                client: "bench".to_owned(),
+                arguments: "0".repeat(64),
+                key: forced.then(|| index.to_string()),
+            };
+            let start = Instant::now();
+            let Ok(Begun::Run(ticket)) = journal.begin(call) else { panic!("a new key") };
+            if forced {
+                let (tell, told) = std::sync::mpsc::channel();
+                journal.force(&ticket, move |it| tell.send(it).expect("listens"));
+                told.recv().expect("told").expect("written");
+            }
+            ticket.commit().expect("written");
+            ticket.settle(&answer);
+            start.elapsed().as_secs_f64() * 1000.0
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times
 }
 
 /// Per cent of one core over a quiet window, from the process's own clock.

@@ -1,6 +1,7 @@
 use std::sync::atomic::AtomicUsize;
 
 use super::*;
+use crate::approval::{self, Policy, Proposal, Verdict};
 
 fn spec(name: &str, toolset: &str, class: SafetyClass) -> ToolSpec {
     let schema = json!({
@@ -70,12 +71,122 @@ fn flags_are_booleans() {
     }
 }
 
+fn decide(
+    gate: &Gate,
+    call: &Admitted,
+    plan: &str,
+    grant: Option<Grant>,
+) -> Result<Decision, ToolError> {
+    let changes = json!([format!("removes {plan}")]);
+    let digest = || approval::digest(&call.spec().name, &call.args, plan);
+    gate.after_plan(call, &PlanView { changes: &changes, is_empty: false, digest: &digest }, grant)
+}
+
+/// S2.4: every call that may change something takes a key, which no tool sees.
+#[test]
+fn idempotency_keys() {
+    let gate = gate_with(|_| {});
+    let key = |name, args| admit(&gate, name, args).map(|it| it.idempotency_key);
+    for name in ["edit", "delete"] {
+        assert_eq!(key(name, json!({"idempotency_key": "k"})), Ok(Some("k".to_owned())), "{name}");
+        assert_eq!(key(name, json!({"idempotency_key": null})), Ok(None));
+        assert_eq!(key(name, json!({"idempotency_key": "k", "dry_run": true})), Ok(None));
+        let call = admit(&gate, name, json!({"idempotency_key": "k"})).expect("valid");
+        assert!(call.args.is_empty());
+        for bad in [json!(""), json!(1), json!({}), json!("a\nb"), json!("k".repeat(201))] {
+            let refusal =
+                admit(&gate, name, json!({"idempotency_key": bad})).err().expect("refused");
+            assert_eq!(refusal.required.as_deref(), Some("idempotency_key"), "{bad}");
+        }
+    }
+    assert_eq!(code(admit(&gate, "look", json!({"idempotency_key": "k"}))), Code::ValidationError);
+}
+
+/// S2.4: where a tool's contract requires a key, its schema says so.
+#[test]
+fn a_tool_can_require_a_key() {
+    let mut keyed = spec("keyed", "core", SafetyClass::Runtime);
+    keyed.needs_key = true;
+    let registry = Registry::new(vec![keyed]);
+    let settings = GateSettings {
+        read_only: false,
+        default_toolsets: None,
+        godot: (4, 6, 3),
+        roots: Roots::new(&std::env::temp_dir(), &std::env::temp_dir()),
+    };
+    let gate = Gate::new(settings, registry);
+    let refusal = admit(&gate, "keyed", json!({})).err().expect("refused");
+    assert_eq!(refusal.required.as_deref(), Some("idempotency_key"));
+    let call = admit(&gate, "keyed", json!({"idempotency_key": "k"})).expect("valid");
+    assert_eq!((call.idempotency_key.as_deref(), call.args.len()), (Some("k"), 0));
+}
+
+/// S7: what is asked about, what an approval is bound to, and that `confirm` is none.
+#[test]
+fn approval_is_bound_and_used_once() {
+    let (policy, _) =
+        Policy::from_settings(|it| (it == "GODOT_MCP_APPROVAL_REQUIRE").then(|| "true".into()));
+    let gate = gate_with(|_| {}).with_approvals(Approvals::new(policy));
+    let call = admit(&gate, "delete", json!({"confirm": true, "node_path": "A"})).expect("valid");
+    assert_eq!(decide(&gate, &call, "A", None), Ok(Decision::Ask), "S7.4");
+    let preview = admit(&gate, "delete", json!({"dry_run": true})).expect("valid");
+    assert_eq!(decide(&gate, &preview, "A", None), Ok(Decision::Preview), "S7.3");
+    let unconfirmed = admit(&gate, "delete", json!({"node_path": "A"})).expect("valid");
+    assert_eq!(
+        decide(&gate, &unconfirmed, "A", None).map_err(|it| it.code),
+        Err(Code::PreconditionFailed),
+        "nobody is asked about a call that would be refused anyway"
+    );
+
+    let proposal = |call: &Admitted, plan: &str| Proposal {
+        tool: call.spec().name.clone(),
+        class: call.spec().class.as_str(),
+        client: call.client.clone(),
+        title: String::new(),
+        args: call.args.clone(),
+        changes: json!([]),
+        digest: approval::digest(&call.spec().name, &call.args, plan),
+    };
+    let approve = |call: &Admitted, plan: &str| {
+        let verdict = Verdict::Approved("a test".into());
+        gate.approvals().grant(&proposal(call, plan), verdict).expect("granted")
+    };
+    assert_eq!(decide(&gate, &call, "A", Some(approve(&call, "A"))), Ok(Decision::Commit));
+    assert_eq!(decide(&gate, &call, "A", None), Ok(Decision::Ask), "used once");
+    let code = |it: Result<Decision, ToolError>| it.expect_err("refused").code;
+    assert_eq!(
+        code(decide(&gate, &call, "A and B", Some(approve(&call, "A")))),
+        Code::StateChanged,
+        "another plan"
+    );
+    let other = admit(&gate, "delete", json!({"confirm": true, "node_path": "B"})).expect("valid");
+    assert_eq!(
+        code(decide(&gate, &other, "A", Some(approve(&call, "A")))),
+        Code::StateChanged,
+        "other arguments"
+    );
+    let edit = admit(&gate, "edit", json!({"node_path": "A"})).expect("valid");
+    assert_eq!(
+        code(decide(&gate, &edit, "A", Some(approve(&call, "A")))),
+        Code::StateChanged,
+        "another tool"
+    );
+
+    let verdict = Verdict::ApprovedForSession("a test".into());
+    gate.approvals().grant(&proposal(&call, "A"), verdict).expect("granted");
+    assert_eq!(decide(&gate, &other, "B", None), Ok(Decision::Commit), "S7.2");
+    assert_eq!(decide(&gate, &edit, "A", None), Ok(Decision::Ask), "another tool");
+    let mut stranger = admit(&gate, "delete", json!({"confirm": true})).expect("valid");
+    stranger.client = "somebody else".into();
+    assert_eq!(decide(&gate, &stranger, "A", None), Ok(Decision::Ask), "another client");
+}
+
 /// S2 steps 5 and 6, S3.1.
 #[test]
 fn destructive_needs_confirm() {
     let gate = gate_with(|_| {});
     let changes = json!(["removes A"]);
-    let decide = |args| gate.after_plan(&admit(&gate, "delete", args).expect("valid"), &changes);
+    let decide = |args| decide(&gate, &admit(&gate, "delete", args).expect("valid"), "A", None);
     let refusal = decide(json!({})).expect_err("no confirm");
     assert_eq!(
         (refusal.code, refusal.required.as_deref()),

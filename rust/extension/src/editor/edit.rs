@@ -4,6 +4,8 @@
 //! undo and the redo (S4.1, S6). A step that fails takes the whole edit back before it is recorded,
 //! so history and dirty flag stay as they were (S2 step 9).
 
+mod fingerprint;
+
 use godot::builtin::{StringName, Variant, VariantType};
 use godot::classes::undo_redo::MergeMode;
 use godot::classes::{
@@ -520,6 +522,11 @@ impl Edit {
     pub(crate) fn changes(&self) -> Value {
         let all = self.notes.iter().chain(self.steps.iter().map(|it| &it.change));
         Value::Array(all.filter(|it| !it.is_null()).take(MAX_CHANGES).cloned().collect())
+    }
+
+    /// What the human reads in the history and when they are asked.
+    pub(crate) fn title(&self) -> &str {
+        &self.title
     }
 
     /// The answer of a dry run.
