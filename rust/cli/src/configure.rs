@@ -166,11 +166,9 @@ fn list(project: Option<&Path>) {
             Scope::Project => "this project",
             Scope::User => "all projects",
         };
-        let files = match Places::here(&folder) {
-            Ok(places) => client.targets(&places).into_iter().map(|it| it.file.display().to_string()),
-            Err(_) => Vec::new().into_iter().map(|it: String| it),
-        };
-        let files = files.collect::<Vec<_>>().join(", ");
+        let targets = Places::here(&folder).map(|it| client.targets(&it)).unwrap_or_default();
+        let files: Vec<_> = targets.iter().map(|it| it.file.display().to_string()).collect();
+        let files = files.join(", ");
         say(&format!("{:<15} {:<15} {:<13} {files}", client.id, client.name, scope));
     }
 }
