@@ -9,9 +9,6 @@ mod json_file;
 mod store;
 mod toml_file;
 
-#[cfg(test)]
-mod tests;
-
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -194,7 +191,9 @@ fn check(project: &Project, only: Option<&Client>) -> bool {
             State::Drift(differences) => {
                 fine = false;
                 let differences = differences.join("; ");
-                say(&format!("{name}: the entry in {file} does not fit: {differences}. \"godot-mcp configure {id}\" mends it"));
+                say(&format!(
+                    "{name}: the entry in {file} does not fit: {differences}. \"godot-mcp configure {id}\" mends it"
+                ));
             }
             State::Foreign(command) => {
                 fine &= only.is_none();
@@ -292,7 +291,9 @@ fn remove(client: &Client, places: &Places) -> Result<(), String> {
         };
         if !entry::is_ours(&found, None) && !entry::is_http(&found) {
             let command = entry::leads_to(&found);
-            return Err(format!("\"{NAME}\" in {file} is an entry of another tool, which leads to {command}; nothing was changed"));
+            return Err(format!(
+                "\"{NAME}\" in {file} is an entry of another tool, which leads to {command}; nothing was changed"
+            ));
         }
         let after = match client.format {
             Format::Json => json_file::without_entry(&before, target.container),

@@ -98,7 +98,9 @@ async fn examine(wanted: Option<&Path>, godot: Option<&Path>) -> Vec<Check> {
 fn editor_program(given: Option<&Path>) -> Check {
     let found = godot::find(given).and_then(|it| godot::version(&it).map(|version| (it, version)));
     let (major, minor) = godot::MINIMUM;
-    let get = format!("install Godot {major}.{minor} or newer, and put it on the PATH or name it in $GODOT");
+    let get = format!(
+        "install Godot {major}.{minor} or newer, and put it on the PATH or name it in $GODOT"
+    );
     match found {
         Err(reason) => problem("godot", reason, get),
         Ok((path, version)) if godot::number(&version).is_none_or(|it| it < godot::MINIMUM) => {
@@ -116,7 +118,8 @@ fn addon(project: &Project) -> Vec<Check> {
     let manifest = fs::read_to_string(folder.join("godot_mcp.gdextension"));
     let (Ok(config), Ok(manifest)) = (config, manifest) else {
         let message = "addons/godot_mcp is not in the project, or not complete".to_owned();
-        let fix = "copy the folder addons/godot_mcp of a release into the addons folder of the project";
+        let fix =
+            "copy the folder addons/godot_mcp of a release into the addons folder of the project";
         return vec![problem("addon", message, fix)];
     };
     let mut checks = Vec::new();
@@ -139,7 +142,11 @@ fn addon(project: &Project) -> Vec<Check> {
         Some(file) if folder.join(&file).is_file() => ok("library", file),
         Some(file) => {
             let message = format!("addons/godot_mcp/{file} is missing");
-            problem("library", message, "install a release that has it, or build it with \"make build\"")
+            problem(
+                "library",
+                message,
+                "install a release that has it, or build it with \"make build\"",
+            )
         }
         None => {
             let message =
@@ -180,8 +187,7 @@ fn token(project: &Project) -> Option<Check> {
         let message = "this editor takes calls without a token (GODOT_MCP_NO_TOKEN)".to_owned();
         return Some(note("token", message, "unset GODOT_MCP_NO_TOKEN and restart the editor"));
     }
-    let file =
-        found.and_then(|it| it.token_file).unwrap_or_else(|| project.state().join("token"));
+    let file = found.and_then(|it| it.token_file).unwrap_or_else(|| project.state().join("token"));
     if !file.exists() {
         // Made at the first start.
         return None;
@@ -197,7 +203,9 @@ fn token(project: &Project) -> Option<Check> {
         let mode = fs::metadata(&file).map_or(0, |it| it.permissions().mode() & 0o777);
         if mode & 0o077 != 0 {
             let message = format!("others can read \"{path}\" (mode {mode:o})");
-            let fix = format!("chmod 600 \"{path}\"; if others use this machine, also delete it and restart the editor");
+            let fix = format!(
+                "chmod 600 \"{path}\"; if others use this machine, also delete it and restart the editor"
+            );
             return Some(problem("token", message, fix));
         }
     }
@@ -218,8 +226,10 @@ async fn editor(project: &Project) -> Vec<Check> {
         return checks;
     };
     if !is_alive(found.pid) {
-        let message =
-            format!("no editor of this project runs; process {} has left its file behind", found.pid);
+        let message = format!(
+            "no editor of this project runs; process {} has left its file behind",
+            found.pid
+        );
         return vec![problem("editor", message, start), ports(project)];
     }
     let Some(endpoint) = project.endpoint() else {
@@ -241,7 +251,11 @@ async fn editor(project: &Project) -> Vec<Check> {
             found.version,
             env!("CARGO_PKG_VERSION")
         );
-        checks.push(note("version", message, "take both from the same release, restart the editor"));
+        checks.push(note(
+            "version",
+            message,
+            "take both from the same release, restart the editor",
+        ));
     }
     checks.extend(port_taken(project, &endpoint));
     checks.push(mode(&http, &endpoint).await);
@@ -323,7 +337,11 @@ fn port_taken(project: &Project, endpoint: &Endpoint) -> Option<Check> {
     let usual = endpoint.url.ends_with(&format!(":{first}/mcp"));
     (!usual).then(|| {
         let message = format!("the editor listens at {}, not on port {first}", endpoint.url);
-        note("port", message, "nothing to do for the relay; entries with an address must name this one")
+        note(
+            "port",
+            message,
+            "nothing to do for the relay; entries with an address must name this one",
+        )
     })
 }
 
@@ -341,7 +359,11 @@ fn clients(project: &Project) -> Vec<Check> {
             State::Current => ok("client", format!("{name} is configured ({file})")),
             State::Drift(differences) => {
                 let differences = differences.join("; ");
-                problem("client", format!("{name}: the entry in {file} does not fit: {differences}"), mend)
+                problem(
+                    "client",
+                    format!("{name}: the entry in {file} does not fit: {differences}"),
+                    mend,
+                )
             }
             State::Foreign(command) => {
                 let message = format!("{name}: \"godot\" in {file} leads to {command}");

@@ -86,8 +86,7 @@ struct GodotArgs {
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Relay { project, start, godot } => {
-            let options =
-                relay::Options { project: project.project, start, godot: godot.godot };
+            let options = relay::Options { project: project.project, start, godot: godot.godot };
             relay::run(options).map(|()| true)
         }
         Command::Open { project, headless, window, godot, timeout } => {

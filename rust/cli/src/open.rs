@@ -1,12 +1,12 @@
 //! `open`: starts the editor of a project, and says so only when it serves.
 
+use std::env;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use std::env;
 
 use tokio::time::sleep;
 
@@ -45,7 +45,9 @@ pub(crate) struct Opened {
 /// Whether there is a display to open a window on.
 pub(crate) fn has_display() -> bool {
     cfg!(any(windows, target_os = "macos"))
-        || ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|it| env::var_os(it).is_some_and(|it| !it.is_empty()))
+        || ["DISPLAY", "WAYLAND_DISPLAY"]
+            .iter()
+            .any(|it| env::var_os(it).is_some_and(|it| !it.is_empty()))
 }
 
 /// Starts the editor unless one serves, and returns once it answers.
@@ -67,7 +69,9 @@ pub(crate) async fn open(project: &Project, options: &Options) -> Result<Opened,
     if godot::number(&version).is_none_or(|it| it < godot::MINIMUM) {
         let (major, minor) = godot::MINIMUM;
         let path = godot.display();
-        return Err(format!("\"{path}\" is Godot {version}; the addon needs {major}.{minor} or newer"));
+        return Err(format!(
+            "\"{path}\" is Godot {version}; the addon needs {major}.{minor} or newer"
+        ));
     }
     let mut started = launch(project, &godot, options.headless)?;
     let endpoint = started.wait(project, &http, options.timeout).await.inspect_err(|_| {
@@ -215,8 +219,8 @@ impl Starter {
         if is_starting(project) {
             return None;
         }
-        let result = godot::find(self.godot.as_deref())
-            .and_then(|godot| launch(project, &godot, true));
+        let result =
+            godot::find(self.godot.as_deref()).and_then(|godot| launch(project, &godot, true));
         let problem = result.as_ref().err().cloned();
         match &problem {
             None => crate::log("starting a headless editor"),
@@ -234,9 +238,9 @@ fn pid_file(project: &Project) -> PathBuf {
 /// Whether somebody else has just started an editor that does not serve yet.
 fn is_starting(project: &Project) -> bool {
     let file = pid_file(project);
-    let recent = fs::metadata(&file).and_then(|it| it.modified()).is_ok_and(|it| {
-        it.elapsed().is_ok_and(|it| it < Duration::from_secs(120))
-    });
+    let recent = fs::metadata(&file)
+        .and_then(|it| it.modified())
+        .is_ok_and(|it| it.elapsed().is_ok_and(|it| it < Duration::from_secs(120)));
     let pid = fs::read_to_string(&file).ok().and_then(|it| it.trim().parse().ok());
     recent && pid.is_some_and(is_alive)
 }

@@ -124,8 +124,7 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     // SAFETY: signal 0 only asks.
     let asked = unsafe { libc::kill(pid, 0) };
     // A process of somebody else is there too.
-    let exists =
-        asked == 0 || std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM);
+    let exists = asked == 0 || std::io::Error::last_os_error().raw_os_error() == Some(libc::EPERM);
     exists && !is_zombie(pid)
 }
 
@@ -196,7 +195,9 @@ mod tests {
         assert_eq!(project.endpoint(), None);
         fs::create_dir_all(project.state()).unwrap();
         let write = |pid: u32| {
-            let text = format!("{{\"url\": \"http://127.0.0.1:1/mcp\", \"pid\": {pid}, \"token_file\": null}}");
+            let text = format!(
+                "{{\"url\": \"http://127.0.0.1:1/mcp\", \"pid\": {pid}, \"token_file\": null}}"
+            );
             fs::write(project.discovery_file(), text).unwrap();
         };
         write(std::process::id());

@@ -22,9 +22,6 @@ mod session;
 mod sse;
 mod stdio;
 
-#[cfg(test)]
-mod tests;
-
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

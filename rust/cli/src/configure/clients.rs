@@ -175,9 +175,7 @@ pub(crate) static CLIENTS: [Client; 10] = [
         format: Format::Json,
         relay: RelayForm::Plain,
         http: http(None, "serverUrl"),
-        files: |it| {
-            vec![it.home.join(".codeium").join("windsurf").join("mcp_config.json")]
-        },
+        files: |it| vec![it.home.join(".codeium").join("windsurf").join("mcp_config.json")],
         container: &["mcpServers"],
         after: "Refresh the list of MCP servers in Cascade.",
     },
@@ -199,7 +197,9 @@ pub(crate) static CLIENTS: [Client; 10] = [
         format: Format::Json,
         relay: RelayForm::Local,
         http: http(Some("remote"), "url"),
-        files: |it| vec![first_or(it.project.join("opencode.jsonc"), it.project.join("opencode.json"))],
+        files: |it| {
+            vec![first_or(it.project.join("opencode.jsonc"), it.project.join("opencode.json"))]
+        },
         container: &["mcp"],
         after: "Start OpenCode in the project; \"opencode mcp list\" shows the server.",
     },
@@ -262,9 +262,9 @@ impl Places {
             return None;
         }
         let packages = fs::read_dir(self.local.as_ref()?.join("Packages")).ok()?;
-        let package = packages.flatten().find(|it| {
-            it.file_name().to_str().is_some_and(|it| it.starts_with("Claude_"))
-        })?;
+        let package = packages
+            .flatten()
+            .find(|it| it.file_name().to_str().is_some_and(|it| it.starts_with("Claude_")))?;
         let folder = package.path().join("LocalCache").join("Roaming").join("Claude");
         folder.is_dir().then_some(folder)
     }

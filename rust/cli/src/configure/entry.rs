@@ -34,7 +34,10 @@ pub(super) fn of(client: &Client, target: &Target, wanted: &Wanted) -> Result<Va
         }
         Wanted::Http { url, token } => {
             let form = client.http.ok_or_else(|| {
-                format!("{} cannot send a token to a local address; configure it without --http", client.name)
+                format!(
+                    "{} cannot send a token to a local address; configure it without --http",
+                    client.name
+                )
             })?;
             let mut entry = Map::new();
             if let Some(kind) = form.kind {
@@ -56,7 +59,8 @@ fn relay(client: &Client, target: &Target, program: &str, args: &[String]) -> Va
         RelayForm::Typed => json!({"type": "stdio", "command": program, "args": args}),
         RelayForm::WithEnv => json!({"command": program, "args": args, "env": {}}),
         RelayForm::Local => {
-            let command: Vec<_> = std::iter::once(program).chain(args.iter().map(|it| &**it)).collect();
+            let command: Vec<_> =
+                std::iter::once(program).chain(args.iter().map(|it| &**it)).collect();
             let mut entry = json!({"type": "local", "command": command});
             // OpenCode 2 has no such key.
             if target.container.len() == 1 {

@@ -48,7 +48,8 @@ pub(super) fn with_entry(
         None => {
             let fields = entry.as_object().into_iter().flatten();
             let entry = if inline {
-                let fields = fields.filter_map(|(key, it)| Some((key, item(it).into_value().ok()?)));
+                let fields =
+                    fields.filter_map(|(key, it)| Some((key, item(it).into_value().ok()?)));
                 toml_value(fields.collect::<InlineTable>())
             } else {
                 Item::Table(fields.map(|(key, it)| (key.as_str(), item(it))).collect())

@@ -82,8 +82,7 @@ impl Relay {
 
     /// What can be answered without an editor is answered at once.
     fn patience(&self, message: &Message) -> Duration {
-        let needs_editor =
-            ["tools/call", "resources/read", "prompts/get", "completion/complete"];
+        let needs_editor = ["tools/call", "resources/read", "prompts/get", "completion/complete"];
         if !needs_editor.contains(&message.method()) {
             Duration::ZERO
         } else if self.starter.is_some() {

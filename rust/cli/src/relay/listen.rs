@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use http_body_util::BodyExt;
-use hyper::body::Incoming;
 use hyper::Response;
+use hyper::body::Incoming;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 

@@ -45,10 +45,11 @@ impl Unreached {
                      display); then call again, this connection stays"
                 ))
             }
-            Self::Refused(reason) => {
-                ToolError::precondition("editor", format!("the Godot editor cannot be used: {reason}"))
-                    .hint("restart the editor; `godot-mcp doctor` says what is wrong")
-            }
+            Self::Refused(reason) => ToolError::precondition(
+                "editor",
+                format!("the Godot editor cannot be used: {reason}"),
+            )
+            .hint("restart the editor; `godot-mcp doctor` says what is wrong"),
             Self::Starting { project, problem: None } => {
                 ToolError::new(Code::Busy, format!("the Godot editor of \"{project}\" is starting"))
                     .hint("call again in some seconds")
@@ -250,7 +251,10 @@ mod tests {
         let result = &answer["result"];
         assert_eq!((&answer["id"], &result["isError"]), (&json!(7), &json!(true)));
         let error = &result["structuredContent"];
-        assert_eq!((&error["error"], &error["required"]), (&json!("PRECONDITION_FAILED"), &json!("editor")));
+        assert_eq!(
+            (&error["error"], &error["required"]),
+            (&json!("PRECONDITION_FAILED"), &json!("editor"))
+        );
         assert!(error["hint"].as_str().unwrap().contains("godot-mcp open"));
         let text = result["content"][0]["text"].as_str().unwrap();
         assert_eq!(&serde_json::from_str::<Value>(text).unwrap(), error);
@@ -259,9 +263,11 @@ mod tests {
 
     #[test]
     fn initialize_agrees_on_a_version_that_both_know() {
-        for (asked, given) in
-            [("2024-11-05", "2024-11-05"), ("2026-07-28", "2025-11-25"), ("2099-01-01", "2025-11-25")]
-        {
+        for (asked, given) in [
+            ("2024-11-05", "2024-11-05"),
+            ("2026-07-28", "2025-11-25"),
+            ("2099-01-01", "2025-11-25"),
+        ] {
             let asked = message("initialize", json!({"protocolVersion": asked}));
             let answer = answer(&asked, &no_editor(), None);
             assert_eq!(answer["result"]["protocolVersion"], given);

@@ -82,11 +82,11 @@ impl Relay {
         *held = None;
         let greeting = lock(&self.client).greeting.clone().ok_or(Trouble::NotGreeted)?;
         let id = json!("godot-mcp-relay-initialize");
-        let body =
-            json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": greeting});
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": "initialize", "params": greeting});
         let (session, answer) = self.greet(endpoint, body.to_string().into(), &id).await?;
         let Some(mut session) = session else {
-            let text = format!("it does not take the greeting: {}", String::from_utf8_lossy(&answer));
+            let text =
+                format!("it does not take the greeting: {}", String::from_utf8_lossy(&answer));
             return Err(Trouble::Unreached(Unreached::Refused(text)));
         };
         self.complete(&mut session).await?;
@@ -279,8 +279,7 @@ impl Relay {
             let body = cancel.to_string().into();
             let _ = self.post(&session.endpoint, &session.headers(), body).await;
         }
-        let _ = self
-            .send(&session.endpoint, Method::DELETE, &session.headers(), Bytes::new())
-            .await;
+        let _ =
+            self.send(&session.endpoint, Method::DELETE, &session.headers(), Bytes::new()).await;
     }
 }
