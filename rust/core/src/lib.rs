@@ -10,6 +10,7 @@ pub mod feed;
 pub mod game_log;
 pub mod gate;
 pub mod heartbeat;
+pub mod path_uses;
 pub mod paths;
 pub mod registry;
 pub mod safety;

@@ -74,6 +74,13 @@ impl Roots {
         contained(text, &self.user, &relative)
     }
 
+    /// The `user://` spelling of a path that was accepted, as [`Self::tidy_res`].
+    pub fn tidy_user(text: &str) -> Result<String, ToolError> {
+        let relative = relative(text, "user://")?;
+        let parts: Vec<_> = relative.iter().map(|it| it.to_string_lossy()).collect();
+        Ok(format!("user://{}", parts.join("/")))
+    }
+
     /// The `res://` spelling of a path that was accepted, without `.`, `..` and doubled slashes.
     pub fn tidy_res(text: &str) -> Result<String, ToolError> {
         let relative = relative(text, "res://")?;

@@ -34,6 +34,31 @@ pub const TOOLSETS: &[Toolset] = &[
         description: "Create, change, move and delete nodes, signals and scenes, undoable.",
         keywords: &["add", "remove", "reparent", "signal", "instance", "script", "save", "open"],
     },
+    Toolset {
+        name: "resources_edit",
+        description: "Write resource files and autoloads, undoable.",
+        keywords: &["tres", "singleton", "autoload", "resource"],
+    },
+    Toolset {
+        name: "project",
+        description: "Project files and settings: search, list, move, delete, set; undoable.",
+        keywords: &["file", "folder", "setting", "grep", "uid", "layer", "rename", "config"],
+    },
+    Toolset {
+        name: "project_scaffold",
+        description: "Start a game from a small running skeleton.",
+        keywords: &["new", "template", "skeleton", "start", "platformer"],
+    },
+    Toolset {
+        name: "input_map",
+        description: "The project's input actions and their keys, buttons and axes.",
+        keywords: &["key", "binding", "control", "joypad", "mouse", "action"],
+    },
+    Toolset {
+        name: "user_data",
+        description: "Files of user://, such as saved games and logs.",
+        keywords: &["save", "savegame", "log", "persistent", "user"],
+    },
 ];
 
 /// Several toolsets under one name, for `enable_toolset`.
@@ -48,7 +73,9 @@ pub const BUNDLES: &[(&str, &[&str])] = &[
             "code",
             "resources_edit",
             "project",
+            "project_scaffold",
             "input_map",
+            "user_data",
         ],
     ),
     ("playtest", &["runtime", "input", "testing", "debugger", "profiling"]),

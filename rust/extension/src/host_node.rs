@@ -22,7 +22,7 @@ use serde_json::json;
 
 use crate::app::{self, App, Glance, Shared};
 use crate::dispatch::EditorHost;
-use crate::editor::{log_feed, quirks, scene_files};
+use crate::editor::{log_feed, project_settings, quirks, scene_files};
 use crate::main_thread::{self, Queue};
 use crate::server_log;
 use crate::toolsets;
@@ -163,6 +163,7 @@ fn start(plugin: &Gd<EditorPlugin>, logger: Gd<RefCounted>) -> Result<(), String
     let announcer = server.announcer();
     shared.gate.on_change(move || announcer.tools_changed());
     scene_files::watch(plugin);
+    project_settings::note();
     let app = App::new(shared, toolsets::runners(), logger);
     app.set_server(server, discovery);
     app::install(app);

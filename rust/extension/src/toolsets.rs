@@ -1,8 +1,13 @@
 //! The tables of built-in tools: one folder a toolset, one file a tool.
 
 mod core;
+mod input_map;
 mod inspection;
+mod project;
+mod project_scaffold;
+mod resources_edit;
 mod scene_edit;
+mod user_data;
 
 use std::collections::HashMap;
 
@@ -12,7 +17,16 @@ use crate::app::Shared;
 use crate::tool::{Runner, ToolDef};
 
 /// In the order in which clients see them.
-const TABLES: &[&[ToolDef]] = &[core::TOOLS, inspection::TOOLS, scene_edit::TOOLS];
+const TABLES: &[&[ToolDef]] = &[
+    core::TOOLS,
+    inspection::TOOLS,
+    scene_edit::TOOLS,
+    resources_edit::TOOLS,
+    project::TOOLS,
+    project_scaffold::TOOLS,
+    input_map::TOOLS,
+    user_data::TOOLS,
+];
 
 /// Tools that were renamed or removed, with what to call now. Asking for one answers with it.
 pub const REMOVED: &[(&str, &str)] = &[];

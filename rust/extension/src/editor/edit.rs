@@ -4,7 +4,7 @@
 //! undo and the redo (S4.1, S6). A step that fails takes the whole edit back before it is recorded,
 //! so history and dirty flag stay as they were (S2 step 9).
 
-use godot::builtin::{StringName, Variant, VariantType};
+use godot::builtin::{GString, PackedStringArray, StringName, VarArray, Variant, VariantType};
 use godot::classes::undo_redo::MergeMode;
 use godot::classes::{
     EditorInterface, EditorUndoRedoManager, Node, Object, ProjectSettings, RefCounted,
@@ -16,11 +16,11 @@ use godot_mcp_core::{Answer, Reply, ToolError, UndoKind};
 use serde_json::{Map, Value, json};
 
 use super::Editor;
-use super::files::{self, FileKeeper};
+use super::files::{self, FileKeeper, SettingValue};
 use super::persistence::{self, Verdict};
 use super::scene::Scene;
 use super::values;
-use super::{properties, references};
+use super::{project_settings, properties, references, scene_keeper};
 use crate::tool::Outcome;
 
 /// Changes that an answer lists; more are counted, never silently cut.
@@ -43,16 +43,23 @@ pub(crate) enum Op {
     File {
         path: String,
         bytes: Option<Vec<u8>>,
+        /// Whether what is loaded from it follows at once.
+        refreshed: bool,
     },
-    /// Sets a project setting in memory, or removes it when the value is null. `order` is its place
-    /// in the file, -1 for a new one.
-    Setting {
-        name: String,
-        value: Variant,
-        order: i32,
+    /// Sets project settings and saves them, or restores `project.godot` to the byte.
+    Settings {
+        values: Vec<SettingValue>,
+        bytes: Option<Vec<u8>>,
     },
-    /// Writes `project.godot` from the settings in memory.
-    SaveProject,
+    /// Makes a folder, or removes an empty one.
+    Folder {
+        path: String,
+        exists: bool,
+    },
+    /// Brings what is loaded from files to their state.
+    Refresh {
+        paths: Vec<String>,
+    },
 }
 
 impl Op {
@@ -97,13 +104,17 @@ impl Op {
                 .try_call(method, args)
                 .map(drop)
                 .map_err(|it| ToolError::internal(format!("the engine refused {method}: {it}"))),
-            Self::File { path, bytes } => FileKeeper::write(keeper, path, bytes.as_deref()),
-            Self::Setting { name, value, order } => {
-                let args = [name.to_variant(), value.clone(), order.to_variant()];
-                keeper.clone().call("put_setting", &args);
+            Self::File { path, bytes, refreshed } => {
+                FileKeeper::write(keeper, path, bytes.as_deref(), *refreshed)
+            }
+            Self::Settings { values, bytes } => {
+                FileKeeper::put_settings(keeper, values, bytes.as_deref())
+            }
+            Self::Folder { path, exists } => FileKeeper::put_folder(path, *exists),
+            Self::Refresh { paths } => {
+                keeper.clone().call("refresh_all", &[string_array(paths)]);
                 Ok(())
             }
-            Self::SaveProject => FileKeeper::save(keeper),
         }
     }
 
@@ -119,17 +130,29 @@ impl Op {
                 manager.add_undo_method(object, method, args);
             }
             Self::Call { object, method, args } => manager.add_do_method(object, method, args),
-            Self::File { path, bytes } => {
-                let args = [path.to_variant(), FileKeeper::bytes_variant(bytes.as_deref())];
+            Self::File { path, bytes, refreshed } => {
+                let bytes = FileKeeper::bytes_variant(bytes.as_deref());
+                let args = [path.to_variant(), bytes, refreshed.to_variant()];
                 record_call(keeper, "restore", &args, undo, manager);
             }
-            Self::Setting { name, value, order } => {
-                let args = [name.to_variant(), value.clone(), order.to_variant()];
-                record_call(keeper, "put_setting", &args, undo, manager);
+            Self::Settings { values, bytes } => {
+                let values: VarArray = values.iter().map(SettingValue::to_variant).collect();
+                let bytes = FileKeeper::bytes_variant(bytes.as_deref());
+                record_call(keeper, "settings", &[values.to_variant(), bytes], undo, manager);
             }
-            Self::SaveProject => record_call(keeper, "save_project", &[], undo, manager),
+            Self::Folder { path, exists } => {
+                let args = [path.to_variant(), exists.to_variant()];
+                record_call(keeper, "folder", &args, undo, manager);
+            }
+            Self::Refresh { paths } => {
+                record_call(keeper, "refresh_all", &[string_array(paths)], undo, manager);
+            }
         }
     }
+}
+
+fn string_array(paths: &[String]) -> Variant {
+    paths.iter().map(GString::from).collect::<PackedStringArray>().to_variant()
 }
 
 fn record_call(
@@ -304,58 +327,82 @@ impl Edit {
         Self::new(title, root.map_or(Scope::Project, Scope::Files))
     }
 
-    /// Writes a file, or deletes it when there are no bytes. Missing folders are made, a `.uid` goes
-    /// with its file, and what is loaded from it is brought up to date (S6.5).
+    /// Writes a file, or deletes it when there are no bytes. Missing folders are made, `.uid` and
+    /// `.import` go with their file, and what is loaded from it is brought up to date (S6.5).
     pub(crate) fn write_file(&mut self, path: &str, bytes: Option<Vec<u8>>) {
         let old = files::bytes(path);
+        self.replace_file(path, old, bytes, true);
+    }
+
+    /// As `write_file`, when earlier steps of the edit leave the file with the bytes `old`, or when
+    /// what is loaded from it must wait for later steps.
+    pub(crate) fn replace_file(
+        &mut self,
+        path: &str,
+        old: Option<Vec<u8>>,
+        bytes: Option<Vec<u8>>,
+        refreshed: bool,
+    ) {
         if old == bytes {
             return;
         }
-        let size = bytes.as_ref().map(Vec::len);
-        let mut change = match size {
-            Some(size) => json!({"write": path, "bytes": size}),
+        let mut change = match &bytes {
+            Some(bytes) => json!({"write": path, "bytes": bytes.len()}),
             None => json!({"delete": path}),
         };
         if let Some(old) = &old {
             change["old_bytes"] = json!(old.len());
         }
-        let mut step = Step::new(change)
-            .apply(Op::File { path: path.to_owned(), bytes: bytes.clone() })
-            .revert(Op::File { path: path.to_owned(), bytes: old });
+        let op = |bytes: Option<Vec<u8>>| Op::File { path: path.to_owned(), bytes, refreshed };
+        let mut step = Step::new(change).apply(op(bytes.clone())).revert(op(old));
         step.checks.push(Check::File { path: path.to_owned(), bytes });
         self.steps.push(step);
     }
 
-    /// Sets project settings, or removes those with a null value, and saves `project.godot`. Undo
-    /// restores its exact bytes. `after` runs each time the settings have changed.
-    pub(crate) fn set_settings(&mut self, values: &[(String, Variant)], after: &[Op]) {
+    /// Makes a folder, or removes one that is empty by then.
+    pub(crate) fn folder(&mut self, path: &str, exists: bool) {
+        let change = if exists { "add_folder" } else { "delete_folder" };
+        let op = |exists| Op::Folder { path: path.to_owned(), exists };
+        self.steps.push(Step::new(json!({change: path})).apply(op(exists)).revert(op(!exists)));
+    }
+
+    /// Sets project settings and saves `project.godot`; undo restores its exact bytes. A null value
+    /// removes a setting, and gives one of the engine's its default. Refused when the file was
+    /// changed outside the editor.
+    pub(crate) fn set_settings(&mut self, values: &[(String, Variant)]) -> Result<(), ToolError> {
+        project_settings::check_unchanged()?;
         let settings = ProjectSettings::singleton();
-        let mut reverts = Vec::new();
+        let (mut apply, mut revert) = (Vec::new(), Vec::new());
         for (name, value) in values {
             let (old, order) = match settings.has_setting(name) {
                 true => (own_copy(&settings.get_setting(name)), settings.get_order(name)),
                 false => (Variant::nil(), -1),
             };
-            let value = own_copy(value);
-            let order_now = if value.is_nil() { -1 } else { order };
-            let mut step = Step::new(set_change(name, &old, &value)).apply(Op::Setting {
-                name: name.clone(),
-                value: value.clone(),
-                order: order_now,
-            });
-            step.checks.push(Check::Setting { name: name.clone(), value });
+            let value = match value.is_nil() && project_settings::is_engines(name) {
+                true => project_settings::default_of(name),
+                false => own_copy(value),
+            };
+            if values::equal(&old, &value) {
+                continue;
+            }
+            let mut step = Step::new(set_change(name, &old, &value));
+            step.checks.push(Check::Setting { name: name.clone(), value: value.clone() });
             self.steps.push(step);
-            reverts.push(Op::Setting { name: name.clone(), value: old, order });
+            let place = if value.is_nil() { -1 } else { order };
+            apply.push(SettingValue { name: name.clone(), value, order: place });
+            revert.push(SettingValue { name: name.clone(), value: old, order });
         }
-        let mut save = Step::new(json!({"write": files::PROJECT_FILE})).apply(Op::SaveProject);
-        save.apply.extend(after.iter().cloned());
-        // One step takes all of it back, so that the file is restored after the settings are.
-        reverts.reverse();
-        save.revert = reverts;
-        let old = files::bytes(files::PROJECT_FILE);
-        save.revert.push(Op::File { path: files::PROJECT_FILE.to_owned(), bytes: old });
-        save.revert.extend(after.iter().cloned());
-        self.steps.push(save);
+        if apply.is_empty() {
+            return Ok(());
+        }
+        revert.reverse();
+        let bytes = files::bytes(files::PROJECT_FILE);
+        self.steps.push(
+            Step::new(json!({"write": files::PROJECT_FILE}))
+                .apply(Op::Settings { values: apply, bytes: None })
+                .revert(Op::Settings { values: revert, bytes }),
+        );
+        Ok(())
     }
 
     /// Holds the answer back until what the edit set off has come about.
@@ -712,6 +759,9 @@ pub(crate) fn commit(
     // The history owns them now.
     edit.made.clear();
     extra.insert("undo_token".into(), json!(token));
+    if edit.settle.is_none() && scene_keeper::has_deferred() {
+        edit.settle(Box::new(|_| (!scene_keeper::has_deferred()).then(Map::new)));
+    }
     let Some(mut settle) = edit.settle.take() else {
         return Ok(edit.answer(spec, false, extra).into());
     };

@@ -127,6 +127,9 @@ pub(crate) fn name_classes() {
         <classes::CanvasLayer as GodotClass>::class_id(),
         <classes::Timer as GodotClass>::class_id(),
         <classes::Label as GodotClass>::class_id(),
+        <classes::InputEventMouseButton as GodotClass>::class_id(),
+        <classes::InputEventJoypadMotion as GodotClass>::class_id(),
+        <classes::InputEventJoypadButton as GodotClass>::class_id(),
     ];
     tracing::debug!("{} engine classes are known", known.len());
 }
