@@ -8,9 +8,7 @@ mod fingerprint;
 
 use godot::builtin::{StringName, Variant, VariantType};
 use godot::classes::undo_redo::MergeMode;
-use godot::classes::{
-    EditorInterface, EditorUndoRedoManager, Node, Object, ProjectSettings, RefCounted,
-};
+use godot::classes::{EditorInterface, EditorUndoRedoManager, Node, Object, RefCounted};
 use godot::meta::ToGodot;
 use godot::obj::{Gd, NewGd, Singleton};
 use godot_mcp_core::spec::ToolSpec;
@@ -47,15 +45,6 @@ pub(crate) enum Op {
         path: String,
         bytes: Option<Vec<u8>>,
     },
-    /// Sets a project setting in memory, or removes it when the value is null. `order` is its place
-    /// in the file, -1 for a new one.
-    Setting {
-        name: String,
-        value: Variant,
-        order: i32,
-    },
-    /// Writes `project.godot` from the settings in memory.
-    SaveProject,
 }
 
 impl Op {
@@ -101,12 +90,6 @@ impl Op {
                 .map(drop)
                 .map_err(|it| ToolError::internal(format!("the engine refused {method}: {it}"))),
             Self::File { path, bytes } => FileKeeper::write(keeper, path, bytes.as_deref()),
-            Self::Setting { name, value, order } => {
-                let args = [name.to_variant(), value.clone(), order.to_variant()];
-                keeper.clone().call("put_setting", &args);
-                Ok(())
-            }
-            Self::SaveProject => FileKeeper::save(keeper),
         }
     }
 
@@ -126,11 +109,6 @@ impl Op {
                 let args = [path.to_variant(), FileKeeper::bytes_variant(bytes.as_deref())];
                 record_call(keeper, "restore", &args, undo, manager);
             }
-            Self::Setting { name, value, order } => {
-                let args = [name.to_variant(), value.clone(), order.to_variant()];
-                record_call(keeper, "put_setting", &args, undo, manager);
-            }
-            Self::SaveProject => record_call(keeper, "save_project", &[], undo, manager),
         }
     }
 
@@ -186,8 +164,6 @@ enum Check {
     Answers { object: Gd<Object>, method: StringName, args: Vec<Variant>, wanted: Variant },
     /// The file holds these bytes, or does not exist.
     File { path: String, bytes: Option<Vec<u8>> },
-    /// The project setting has this value; null when there is none.
-    Setting { name: String, value: Variant },
 }
 
 /// One step: how it is shown, how it is made, how it is taken back.
@@ -339,38 +315,6 @@ impl Edit {
             .revert(Op::File { path: path.to_owned(), bytes: old });
         step.checks.push(Check::File { path: path.to_owned(), bytes });
         self.steps.push(step);
-    }
-
-    /// Sets project settings, or removes those with a null value, and saves `project.godot`. Undo
-    /// restores its exact bytes. `after` runs each time the settings have changed.
-    pub(crate) fn set_settings(&mut self, values: &[(String, Variant)], after: &[Op]) {
-        let settings = ProjectSettings::singleton();
-        let mut reverts = Vec::new();
-        for (name, value) in values {
-            let (old, order) = match settings.has_setting(name) {
-                true => (own_copy(&settings.get_setting(name)), settings.get_order(name)),
-                false => (Variant::nil(), -1),
-            };
-            let value = own_copy(value);
-            let order_now = if value.is_nil() { -1 } else { order };
-            let mut step = Step::new(set_change(name, &old, &value)).apply(Op::Setting {
-                name: name.clone(),
-                value: value.clone(),
-                order: order_now,
-            });
-            step.checks.push(Check::Setting { name: name.clone(), value });
-            self.steps.push(step);
-            reverts.push(Op::Setting { name: name.clone(), value: old, order });
-        }
-        let mut save = Step::new(json!({"write": files::PROJECT_FILE})).apply(Op::SaveProject);
-        save.apply.extend(after.iter().cloned());
-        // One step takes all of it back, so that the file is restored after the settings are.
-        reverts.reverse();
-        save.revert = reverts;
-        let old = files::bytes(files::PROJECT_FILE);
-        save.revert.push(Op::File { path: files::PROJECT_FILE.to_owned(), bytes: old });
-        save.revert.extend(after.iter().cloned());
-        self.steps.push(save);
     }
 
     /// Holds the answer back until what the edit set off has come about.
@@ -645,19 +589,6 @@ impl Edit {
                     if files::bytes(path) != *bytes {
                         return Err(ToolError::internal(format!(
                             "\"{path}\" does not hold what was written"
-                        )));
-                    }
-                }
-                Check::Setting { name, value } => {
-                    let settings = ProjectSettings::singleton();
-                    let found = match settings.has_setting(name) {
-                        true => settings.get_setting(name),
-                        false => Variant::nil(),
-                    };
-                    if !values::same(value, &found) {
-                        return Err(ToolError::internal(format!(
-                            "the setting \"{name}\" reads back as {}",
-                            values::summary(&found)
                         )));
                     }
                 }

@@ -9,7 +9,7 @@ use godot::classes::resource_loader::CacheMode;
 use godot::classes::{
     EditorInterface, PackedScene, ProjectSettings, RefCounted, Resource, ResourceLoader, Shader,
 };
-use godot::global::{Error, godot_error, godot_warn};
+use godot::global::{godot_error, godot_warn};
 use godot::meta::ToGodot;
 use godot::obj::{Base, Gd, Singleton};
 use godot::register::{GodotClass, godot_api};
@@ -72,29 +72,10 @@ impl FileKeeper {
         }
     }
 
-    /// Entry for undo and redo: sets a project setting, or removes it when the value is null. Saving
-    /// is a step of its own.
-    #[func(gd_self)]
-    fn put_setting(_this: Gd<Self>, name: GString, value: Variant, order: i32) {
-        let mut settings = ProjectSettings::singleton();
-        settings.set_setting(&name, &value);
-        if !value.is_nil() && order >= 0 {
-            settings.set_order(&name, order);
-        }
-    }
-
     /// Entry for undo and redo, after the last file: see `refresh`.
     #[func(gd_self)]
     fn refresh_scripts(this: Gd<Self>) {
         Self::refresh(&this);
-    }
-
-    /// Entry for do and redo: writes `project.godot`.
-    #[func(gd_self)]
-    fn save_project(this: Gd<Self>) {
-        if let Err(error) = Self::save(&this) {
-            godot_error!("MCP: {}", error.message);
-        }
     }
 }
 
@@ -103,22 +84,9 @@ pub(crate) fn warn_left_alone(path: &str) {
     godot_warn!("MCP: \"{path}\" was changed meanwhile, so undo and redo leave it as it is.");
 }
 
-/// Where project settings are saved.
-pub(crate) const PROJECT_FILE: &str = "res://project.godot";
-
 impl FileKeeper {
     pub(crate) fn bytes_variant(bytes: Option<&[u8]>) -> Variant {
         bytes.map_or_else(Variant::nil, |it| PackedByteArray::from(it).to_variant())
-    }
-
-    pub(crate) fn save(this: &Gd<Self>) -> Result<(), ToolError> {
-        let saved = ProjectSettings::singleton().save();
-        this.bind().remember(PROJECT_FILE, |it| it.digest = digest_of(PROJECT_FILE));
-        if saved == Error::OK {
-            return Ok(());
-        }
-        let message = format!("cannot write project.godot: {saved:?}");
-        Err(ToolError::new(Code::PreconditionFailed, message).hint("check its permissions"))
     }
 
     /// Writes a file completely or not at all, or deletes it, and tells the editor. Nothing is bound

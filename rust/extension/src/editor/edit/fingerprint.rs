@@ -57,11 +57,6 @@ fn op(op: &Op, text: &mut String) {
             let bytes = bytes.as_deref().map_or_else(|| "none".to_owned(), digest::sha256);
             line(text, path, &bytes);
         }
-        Op::Setting { name, value, order } => {
-            line(text, name, &order.to_string());
-            variant(value, 0, text);
-        }
-        Op::SaveProject => text.push_str("\nsave project"),
     }
 }
 
