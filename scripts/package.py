@@ -57,7 +57,7 @@ def version() -> str:
 
 def shipped_crates() -> list[dict]:
     """Crates that end up in the library or the program, by their normal dependencies."""
-    command = ["cargo", "metadata", "--format-version", "1", "--locked", "--offline"]
+    command = ["cargo", "metadata", "--format-version", "1", "--locked"]
     meta = json.loads(subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE).stdout)
     packages = {it["id"]: it for it in meta["packages"]}
     nodes = {it["id"]: it for it in meta["resolve"]["nodes"]}
