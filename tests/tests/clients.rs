@@ -1,6 +1,6 @@
 //! Clients that other people made, against a real editor: the MCP inspector and both SDKs.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use godot_mcp_tests::client::{Client, Era};
@@ -68,7 +68,8 @@ fn the_inspector_lists_and_calls() {
     editor.quit();
 }
 
-/// Each SDK in both eras: TypeScript's first generation knows only sessions.
+/// Each SDK in both eras, over HTTP and through the relay: TypeScript's first generation knows only
+/// sessions.
 #[test]
 fn sdk_clients_make_ten_calls() {
     let packages = third_party("typescript");
@@ -86,23 +87,44 @@ fn sdk_clients_make_ten_calls() {
     let editor = Launch::fixture("plain").start();
     let scene = editor.project.join("probes/main.tscn");
     let before = std::fs::read(&scene).expect("a scene");
-    for (mut client, name, protocol) in [
-        (typescript("1"), "TypeScript 1", json!("2025-11-25")),
-        (typescript("2"), "TypeScript 2", json!("2026-07-28")),
-        (python("legacy"), "Python, session", json!("2025-11-25")),
-        (python("auto"), "Python", json!("2026-07-28")),
-    ] {
-        let text = printed(client.args(["--url", &editor.url, "--token", &editor.token]));
-        let about: Value = serde_json::from_str(text.trim()).expect("one line of JSON");
-        println!("{name}: {about}");
-        assert_eq!((&about["calls"], &about["protocol"]), (&json!(10), &protocol), "{name}");
-        // The ten calls have made, renamed and saved a node.
-        let saved = std::fs::read_to_string(&scene).expect("a scene");
-        let node = "[node name=\"Cap\" type=\"Node2D\" parent=\"Player\"";
-        assert!(saved.contains(node), "{name}: {saved}");
-        std::fs::write(&scene, &before).expect("written");
-        Client::connect(&editor, Era::Modern)
-            .ok("reload_scene", json!({"scene_path": "res://probes/main.tscn", "confirm": true}));
+    // What `godot-mcp configure` enters: the relay, found on the disk beside this test.
+    let program = std::env::current_exe().expect("a test binary");
+    let relay = program.parent().and_then(Path::parent).expect("the profile's folder");
+    let relay = relay.join("godot-mcp");
+    let project = editor.project.as_os_str();
+    let clients: [(&dyn Fn() -> Command, _, _); 4] = [
+        (&|| typescript("1"), "TypeScript 1", json!("2025-11-25")),
+        (&|| typescript("2"), "TypeScript 2", json!("2026-07-28")),
+        (&|| python("legacy"), "Python, session", json!("2025-11-25")),
+        (&|| python("auto"), "Python", json!("2026-07-28")),
+    ];
+    for (client, name, protocol) in clients {
+        for through_relay in [false, true] {
+            let mut client = client();
+            match through_relay {
+                false => client.args(["--url", &editor.url, "--token", &editor.token]),
+                true => {
+                    client.arg("--command").arg(&relay).args(["relay", "--project"]).arg(project)
+                }
+            };
+            let text = printed(&mut client);
+            let about: Value = serde_json::from_str(text.trim()).expect("one line of JSON");
+            println!("{name}, relay {through_relay}: {about}");
+            assert_eq!(about["calls"], json!(10), "{name}");
+            // The first generation of the TypeScript SDK tells it of HTTP only.
+            if !through_relay || !about["protocol"].is_null() {
+                assert_eq!(about["protocol"], protocol, "{name}");
+            }
+            // The ten calls have made, renamed and saved a node.
+            let saved = std::fs::read_to_string(&scene).expect("a scene");
+            let node = "[node name=\"Cap\" type=\"Node2D\" parent=\"Player\"";
+            assert!(saved.contains(node), "{name}: {saved}");
+            std::fs::write(&scene, &before).expect("written");
+            Client::connect(&editor, Era::Modern).ok(
+                "reload_scene",
+                json!({"scene_path": "res://probes/main.tscn", "confirm": true}),
+            );
+        }
     }
     editor.quit();
 }

@@ -58,6 +58,14 @@ impl Place {
             .expect("`cargo build --workspace` has built the command line program")
     }
 
+    /// Without the folders of this run.
+    fn anonymous(&self, text: &str) -> String {
+        let program = std::env::current_exe().expect("a test binary");
+        let folder = program.parent().and_then(Path::parent).expect("the profile's folder");
+        text.replace(&folder.to_string_lossy().into_owned(), "PROGRAMS")
+            .replace(&self.folder.path().to_string_lossy().into_owned(), "FOLDER")
+    }
+
     #[track_caller]
     fn configure(&self) {
         let output = self.run(&["configure", self.client]);
@@ -213,6 +221,75 @@ fn files_that_are_left_alone() {
         let output = place.run(&["configure", place.client]);
         assert!(!output.status.success(), "{}: {}", place.client, text(&output));
         assert_eq!(place.read(), fine, "{}", place.client);
+    }
+}
+
+/// The bytes of each client's file before and after, and what is said: `tests/golden/configure`. With
+/// `UPDATE_EXPECT=1` they are written anew.
+#[test]
+fn as_the_golden_files_say() {
+    for (client, file, key) in CLIENTS.iter().copied() {
+        let toml = file.ends_with(".toml");
+        let cases: [(&str, Option<String>); 6] = [
+            ("no file", None),
+            ("empty", Some(String::new())),
+            ("existing", Some(existing(key, toml, false))),
+            ("commented", Some(existing(key, toml, true))),
+            ("foreign entry of our name", Some(foreign(key, toml))),
+            ("broken", Some(if toml { "[a\nb = " } else { "{\"a\": [1, 2" }.to_owned())),
+        ];
+        let mut golden = format!("{file}\n");
+        for (name, before) in cases {
+            for read_only in [false, true] {
+                if read_only && name != "existing" {
+                    continue;
+                }
+                let place = Place::new((client, file, key));
+                if let Some(before) = &before {
+                    std::fs::write(&place.file, before).expect("written");
+                }
+                if read_only {
+                    let mut mode = std::fs::metadata(&place.file).expect("there").permissions();
+                    mode.set_readonly(true);
+                    std::fs::set_permissions(&place.file, mode).expect("set");
+                }
+                let output = place.run(&["configure", client]);
+                let mark = if read_only { ", read-only" } else { "" };
+                golden += &format!("\n==== {name}{mark}: before\n");
+                golden += before.as_deref().unwrap_or("");
+                golden += &format!("\n==== after, exit {}\n", output.status.code().unwrap_or(-1));
+                golden += &place.anonymous(&place.read());
+                golden += &format!("\n==== said\n{}", place.anonymous(&text(&output)));
+            }
+        }
+        expect_test::expect_file![format!("../golden/configure/{client}.txt")].assert_eq(&golden);
+    }
+}
+
+fn existing(key: &str, toml: bool, commented: bool) -> String {
+    let note = |text: &str| match (commented, toml) {
+        (false, _) => String::new(),
+        (true, true) => format!("# {text}\n"),
+        (true, false) => format!("  // {text}\n"),
+    };
+    let (first, second) = (note("my settings"), note("my servers"));
+    match toml {
+        true => format!(
+            "{first}model = \"large\"\n\n{second}[{key}.other]\ncommand = \"other\"\n\n[last]\na = 1\n"
+        ),
+        false => format!(
+            "{{\n{first}  \"theme\": \"dark\",\n{second}  \"{key}\": {{\n    \"other\": {{\"command\": \"other\"}}\n  }},\n  \"last\": [1, 2]\n}}\n"
+        ),
+    }
+}
+
+/// What another bridge may have left under the name that we use.
+fn foreign(key: &str, toml: bool) -> String {
+    match toml {
+        true => format!("[{key}.godot]\ncommand = \"npx\"\nargs = [\"other-bridge\"]\n"),
+        false => format!(
+            "{{\"{key}\": {{\"godot\": {{\"command\": \"npx\", \"args\": [\"other-bridge\"]}}}}}}\n"
+        ),
     }
 }
 

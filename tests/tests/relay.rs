@@ -1,11 +1,11 @@
 //! `godot-mcp relay`: an MCP client over standard input and output, and an editor that comes and goes.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use godot_mcp_tests::editor::{Editor, Launch, copy_folder, install_addon, repository};
+use godot_mcp_tests::editor::{Editor, Launch, copy_folder, godot, install_addon, repository};
 use serde_json::{Value, json};
 
 struct Relay {
@@ -15,13 +15,31 @@ struct Relay {
     id: u64,
 }
 
+/// `cargo build --workspace` puts it beside the folder of the tests.
+fn program() -> PathBuf {
+    let test = std::env::current_exe().expect("a test binary");
+    test.parent().and_then(Path::parent).expect("the profile's folder").join("godot-mcp")
+}
+
 impl Relay {
     fn start(project: &Path) -> Self {
-        let program = std::env::current_exe().expect("a test binary");
-        let program = program.parent().and_then(Path::parent).expect("the profile's folder");
-        let mut child = Command::new(program.join("godot-mcp"))
+        Self::with(project, &[])
+    }
+
+    /// One that may start an editor.
+    fn starting(project: &Path) -> Self {
+        let godot = godot();
+        let mut relay =
+            Self::with(project, &["--start", "--godot", godot.to_str().expect("UTF-8")]);
+        relay.say_hello();
+        relay
+    }
+
+    fn with(project: &Path, args: &[&str]) -> Self {
+        let mut child = Command::new(program())
             .args(["relay", "--project"])
             .arg(project)
+            .args(args)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -35,15 +53,19 @@ impl Relay {
     /// A client of the versions with sessions.
     fn with_session(project: &Path) -> Self {
         let mut relay = Self::start(project);
+        relay.say_hello();
+        relay
+    }
+
+    fn say_hello(&mut self) {
         let hello = json!({
             "protocolVersion": "2025-06-18",
             "capabilities": {},
             "clientInfo": {"name": "relay test", "version": "1"},
         });
-        let answer = relay.request("initialize", hello);
+        let answer = self.request("initialize", hello);
         assert_eq!(answer["result"]["protocolVersion"], "2025-06-18", "{answer}");
-        relay.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        relay
+        self.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
     }
 
     fn send(&mut self, message: &Value) {
@@ -163,7 +185,7 @@ fn two_editors_and_large_answers() {
     std::fs::write(&settings, text.replace("\"Plain\"", "\"Other\"")).expect("written");
     let first = Launch::fixture("plain").start();
     let second = Launch::fixture("plain").on(&project).start();
-    let text = format!("# {}\nextends Node\n", "x".repeat(250_000));
+    let text = format!("# {}\nextends Node\n", "x".repeat(1_000_000));
     std::fs::write(first.project.join("large.gd"), &text).expect("written");
     let name = |relay: &mut Relay| {
         relay.call("get_project_info", json!({}))["structuredContent"]["name"].clone()
@@ -173,7 +195,7 @@ fn two_editors_and_large_answers() {
     assert_ne!(name(&mut one), name(&mut two));
     let read = one.request("resources/read", json!({"uri": "godot://script/large.gd"}));
     let answer = read.to_string();
-    assert!(answer.len() > 250_000, "{}", &answer[..answer.len().min(400)]);
+    assert!(answer.len() > 1_000_000, "{}", &answer[..answer.len().min(400)]);
 
     let mut modern = Relay::start(&first.project);
     let called = modern.request(
@@ -190,4 +212,59 @@ fn two_editors_and_large_answers() {
     }
     first.quit();
     second.quit();
+}
+
+fn open(project: &Path) -> String {
+    let output = Command::new(program())
+        .args(["open", "--headless", "--project"])
+        .arg(project)
+        .args(["--godot"])
+        .arg(godot())
+        .output()
+        .expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}{errors}");
+    text
+}
+
+/// Ends the editor that serves a project, whoever started it.
+fn end_editor(project: &Path) {
+    let file = project.join(".godot/godot_mcp/server.json");
+    let text = std::fs::read_to_string(&file).expect("an editor serves");
+    let discovery: Value = serde_json::from_str(&text).expect("JSON");
+    let pid = discovery["pid"].to_string();
+    Command::new("kill").args(["-9", &pid]).status().expect("kill");
+    std::fs::remove_file(&file).expect("removed");
+}
+
+/// `open` starts an editor once; a relay that may start one does so when none runs.
+#[test]
+fn starts_an_editor_when_asked_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let project = folder.path().join("project");
+    copy_folder(&repository().join("tests/fixtures/plain"), &project);
+    install_addon(&project);
+    let opened = open(&project);
+    assert!(opened.contains("serves at"), "{opened}");
+    let again = open(&project);
+    assert!(again.contains("already runs"), "{again}");
+
+    let mut relay = Relay::starting(&project);
+    assert_eq!(relay.call("health_check", json!({}))["isError"], false, "the one that runs");
+    end_editor(&project);
+    // Each answer tells of an editor that is starting, until one has started.
+    let start = Instant::now();
+    loop {
+        let result = relay.call("health_check", json!({}));
+        if result["isError"] == false {
+            break;
+        }
+        let text = result["content"][0]["text"].as_str().expect("text");
+        assert!(text.contains("BUSY"), "{text}");
+        assert!(start.elapsed() < Duration::from_secs(60), "{text}");
+        std::thread::park_timeout(Duration::from_millis(100));
+    }
+    relay.ends_with_its_client();
+    end_editor(&project);
 }

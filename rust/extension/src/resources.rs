@@ -16,7 +16,7 @@ pub(crate) const SCENE_PREFIX: &str = "godot://scene/";
 pub(crate) const SCRIPT_PREFIX: &str = "godot://script/";
 
 /// Larger files are refused: a model can do nothing with them as a whole.
-const MAX_FILE: u64 = 256 << 10;
+const MAX_FILE: u64 = 1 << 20;
 
 /// Resources and templates, in the order in which clients see them.
 pub(crate) fn all() -> Vec<ResourceInfo> {
