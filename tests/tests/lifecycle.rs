@@ -283,3 +283,33 @@ fn read_only_mode() {
     drop(client);
     editor.quit();
 }
+
+/// S3.5: a panic is an answer with the tool's name, what the tool had begun is taken back, and the
+/// editor goes on.
+#[test]
+fn a_panic_is_an_answer() {
+    for point in ["plan", "apply"] {
+        let editor = Launch::fixture("plain")
+            .env("GODOT_MCP_TEST_PANIC", &format!("{point}:duplicate_node"))
+            .start();
+        let client = Client::connect(&editor, Era::Modern);
+        client.ok("open_scene", json!({"scene_path": SCENE}));
+        let state = || {
+            let tree = client.ok("get_scene_tree", json!({}));
+            let history = client.ok("list_history", json!({}));
+            let dirty = client.ok("get_active_scene", json!({}))["dirty"].clone();
+            (tree, history, dirty)
+        };
+        let before = state();
+        let error = client.call("duplicate_node", json!({"node_path": "Player"})).expect_err(point);
+        assert_eq!(error["error"], "INTERNAL", "{error}");
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.contains("duplicate_node"), "{error}");
+        assert_eq!(state(), before, "{point}");
+        client.ok(
+            "create_node",
+            json!({"parent_path": ".", "node_type": "Node", "node_name": "New"}),
+        );
+        editor.quit_after(&["the test asked for it"]);
+    }
+}

@@ -17,6 +17,7 @@ use crate::app::{App, Shared};
 use crate::calls;
 use crate::editor::Editor;
 use crate::entry::Planned;
+use crate::fault_point;
 use crate::main_thread::Job;
 use crate::tool::Outcome;
 use crate::toolsets;
@@ -106,6 +107,7 @@ fn plain_text(result: &str) -> String {
 /// Runs one job on the main thread (S2 steps 4 to 10).
 pub(crate) fn run(app: &Rc<App>, job: &mut Job) -> Result<Outcome, ToolError> {
     let editor = Editor::new(app, job.progress.clone());
+    fault_point::reach("plan", &job.call.spec().name);
     let planned = Planned::new(&editor, &job.call)?;
     match planned.decide(&editor, &job.call, job.grant.take())? {
         Decision::Preview => planned.preview(&editor, &job.call),

@@ -13,6 +13,7 @@ mod dispatch;
 mod dock;
 mod editor;
 mod entry;
+mod fault_point;
 mod host_node;
 mod main_thread;
 mod prompts;

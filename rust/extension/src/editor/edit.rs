@@ -6,6 +6,9 @@
 
 mod fingerprint;
 
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use godot::builtin::{StringName, Variant, VariantType};
 use godot::classes::undo_redo::MergeMode;
 use godot::classes::{EditorInterface, EditorUndoRedoManager, Node, Object, RefCounted};
@@ -22,6 +25,7 @@ use super::persistence::{self, Verdict};
 use super::scene::Scene;
 use super::values;
 use super::{properties, references};
+use crate::fault_point;
 use crate::tool::Outcome;
 
 /// Changes that an answer lists; more are counted, never silently cut.
@@ -519,17 +523,28 @@ impl Edit {
         Value::Object(fields)
     }
 
-    fn apply(&self, keeper: &Gd<FileKeeper>) -> Result<Map<String, Value>, ToolError> {
-        for (index, step) in self.steps.iter().enumerate() {
-            for op in &step.apply {
-                if let Err(error) = op.run(keeper) {
-                    self.take_back(index + 1, keeper);
-                    return Err(error);
+    /// Applies and verifies all steps, or takes all of them back, also when one panics.
+    fn apply(
+        &self,
+        keeper: &Gd<FileKeeper>,
+        spec: &ToolSpec,
+    ) -> Result<Map<String, Value>, ToolError> {
+        let begun = Cell::new(0);
+        let applied = catch_unwind(AssertUnwindSafe(|| {
+            for (index, step) in self.steps.iter().enumerate() {
+                begun.set(index + 1);
+                for op in &step.apply {
+                    op.run(keeper)?;
+                    fault_point::reach("apply", &spec.name);
                 }
             }
+            FileKeeper::refresh(keeper);
+            self.verify()
+        }));
+        if !matches!(applied, Ok(Ok(_))) {
+            self.take_back(begun.get(), keeper);
         }
-        FileKeeper::refresh(keeper);
-        self.verify().inspect_err(|_| self.take_back(self.steps.len(), keeper))
+        applied.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
     /// Reads back what was written (S2 step 9). Answers what the engine clamped.
@@ -680,7 +695,7 @@ pub(crate) fn commit(
         return Ok(finish(&edit, editor, late, Map::new()).into());
     }
     let keeper = FileKeeper::new_gd();
-    let mut extra = edit.apply(&keeper)?;
+    let mut extra = edit.apply(&keeper, spec)?;
     let token = edit.record(editor, &keeper);
     // The history owns them now.
     edit.made.clear();
