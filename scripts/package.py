@@ -18,6 +18,8 @@ import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ADDON = ROOT / "addons" / "godot_mcp"
+# Thin scripts at paths that extensions for another toolkit name.
+OLD_PATHS = ROOT / "addons" / "godot_mcp_toolkit"
 # Licenses that may be shipped in a library under MIT. Another one stops the packing.
 ALLOWED = {
     "MIT", "MIT-0", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause",
@@ -134,10 +136,11 @@ def main() -> None:
     made = []
     addon = args.out / f"godot_mcp-{number}.zip"
     with zipfile.ZipFile(addon, "w") as archive:
-        for file in sorted(ADDON.rglob("*")):
-            path = file.relative_to(ADDON).as_posix()
-            if file.is_file() and not LEFT_OUT.search(path):
-                add(archive, f"addons/godot_mcp/{path}", file.read_bytes())
+        for folder in (ADDON, OLD_PATHS):
+            for file in sorted(folder.rglob("*")):
+                path = file.relative_to(folder).as_posix()
+                if file.is_file() and not LEFT_OUT.search(path):
+                    add(archive, f"addons/{folder.name}/{path}", file.read_bytes())
         for name, file in libraries:
             add(archive, f"addons/godot_mcp/bin/{name}", file.read_bytes(), 0o755)
         add(archive, "addons/godot_mcp/LICENSE", (ROOT / "LICENSE").read_bytes())

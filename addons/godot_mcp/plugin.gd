@@ -8,15 +8,19 @@ extends EditorPlugin
 const NATIVE_CLASS := &"GodotMcp"
 const EXTENSION := "res://addons/godot_mcp/godot_mcp.gdextension"
 const MyLogger := preload("log.gd")
+const MyExport := preload("export.gd")
 
 var _logger: Logger
 var _host: Node
+var _export: EditorExportPlugin
 ## The dock's own control, and on Godot 4.6 the EditorDock round it.
 var _dock: Control
 var _frame: Control
 
 
 func _enter_tree() -> void:
+	_export = MyExport.new()
+	add_export_plugin(_export)
 	var fault := {}
 	if ClassDB.class_exists(NATIVE_CLASS):
 		_logger = MyLogger.new()
@@ -44,6 +48,8 @@ func _exit_tree() -> void:
 	if _logger != null:
 		OS.remove_logger(_logger)
 		_logger = null
+	remove_export_plugin(_export)
+	_export = null
 
 
 ## Called when the human switches the plugin on: the dock comes to the front, so it is found.

@@ -39,7 +39,17 @@ fn the_archive_works_in_an_empty_project() {
     assert!(unpacked.success());
     let top: Vec<_> = names(&project);
     assert_eq!(top, ["addons"], "nothing but the addon");
-    assert_eq!(names(&project.join("addons")), ["godot_mcp"]);
+    // X12: scripts at the paths that extensions for another toolkit name.
+    assert_eq!(names(&project.join("addons")), ["godot_mcp", "godot_mcp_toolkit"]);
+    for old in [
+        "security/file_guard.gd",
+        "security/untrusted.gd",
+        "contract/pagination.gd",
+        "contract/mcp_toolkit_success.gd",
+        "commands/editor_helpers.gd",
+    ] {
+        assert!(project.join("addons/godot_mcp_toolkit").join(old).is_file(), "{old}");
+    }
     let addon = names(&project.join("addons/godot_mcp"));
     for expected in
         ["LICENSE", "README.md", "THIRD_PARTY_LICENSES.txt", "bin", "dock", "plugin.cfg"]

@@ -147,8 +147,14 @@ func _show_status(status: Dictionary) -> void:
 
 
 func _show_fault(status: Dictionary) -> void:
-	_fault.visible = status.state == "failed"
+	var conflict: String = status.get("conflict", "")
+	_fault.visible = status.state == "failed" or not conflict.is_empty()
 	if not _fault.visible:
+		return
+	if not conflict.is_empty():
+		_fault_text.text = conflict
+		_advice.text = tr("Delete one of the two folders, then restart the editor.")
+		_retry.visible = false
 		return
 	_fault_text.text = status.message
 	_advice.text = tr(ADVICE.get(status.code, ADVICE.other))

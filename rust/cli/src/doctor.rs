@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 use std::{env, fs};
 
+use godot_mcp_core::conflict;
 use hyper::Method;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -18,8 +19,6 @@ use crate::{godot, say};
 const TIMEOUT: Duration = Duration::from_secs(3);
 const DEFAULT_PORT: u16 = 8137;
 const PORTS: u16 = 10;
-/// Registers the same class names as this addon (X1).
-const OTHER_TOOLKIT: &str = "addons/godot_mcp_toolkit";
 
 /// One thing that was looked at.
 #[derive(Debug, PartialEq, Serialize)]
@@ -173,12 +172,10 @@ fn setting(text: &str, key: &str) -> Option<String> {
     })
 }
 
+/// X1.
 fn other_toolkit(project: &Project) -> Option<Check> {
-    project.folder.join(OTHER_TOOLKIT).is_dir().then(|| {
-        let message = format!("{OTHER_TOOLKIT} registers the same class names as Godot MCP");
-        let fix = format!("remove one of the two: delete {OTHER_TOOLKIT} or addons/godot_mcp");
-        problem("clash", message, fix)
-    })
+    let sentence = conflict::sentence(&project.folder)?;
+    Some(problem("clash", sentence, "delete one of the two folders"))
 }
 
 fn token(project: &Project) -> Option<Check> {

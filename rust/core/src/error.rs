@@ -246,13 +246,17 @@ impl ToolError {
         self
     }
 
+    /// Its own hint, or the one of its code.
+    pub fn hint_or_default(&self) -> &str {
+        if self.hint.is_empty() { self.code.what_to_do() } else { &self.hint }
+    }
+
     /// The error as it travels in `structuredContent` and as text.
     pub fn to_value(&self) -> Value {
         let mut map = Map::new();
         map.insert("error".into(), json!(self.code.as_str()));
         map.insert("message".into(), json!(self.message));
-        let hint = if self.hint.is_empty() { self.code.what_to_do() } else { &self.hint };
-        map.insert("hint".into(), json!(hint));
+        map.insert("hint".into(), json!(self.hint_or_default()));
         if let Some(required) = &self.required {
             map.insert("required".into(), json!(required));
         }

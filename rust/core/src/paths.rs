@@ -76,10 +76,19 @@ impl Roots {
 
     /// The `res://` spelling of a path that was accepted, without `.`, `..` and doubled slashes.
     pub fn tidy_res(text: &str) -> Result<String, ToolError> {
-        let relative = relative(text, "res://")?;
-        let parts: Vec<_> = relative.iter().map(|it| it.to_string_lossy()).collect();
-        Ok(format!("res://{}", parts.join("/")))
+        tidy(text, "res://")
     }
+
+    /// As `tidy_res`, of a `user://` path.
+    pub fn tidy_user(text: &str) -> Result<String, ToolError> {
+        tidy(text, "user://")
+    }
+}
+
+fn tidy(text: &str, scheme: &str) -> Result<String, ToolError> {
+    let relative = relative(text, scheme)?;
+    let parts: Vec<_> = relative.iter().map(|it| it.to_string_lossy()).collect();
+    Ok(format!("{scheme}{}", parts.join("/")))
 }
 
 fn check_uid(text: &str) -> Result<(), ToolError> {

@@ -19,6 +19,7 @@ use godot_mcp_server::Server;
 use parking_lot::Mutex;
 
 use crate::activity::Activity;
+use crate::api::saves::Saves;
 use crate::editor::history::UndoTokens;
 use crate::editor::resource_watch::{ResourceWatch, WatchList};
 use crate::editor::snapshots::Snapshots;
@@ -68,6 +69,8 @@ pub(crate) struct App {
     pub(crate) snapshots: RefCell<Snapshots>,
     pub(crate) undo_tokens: RefCell<UndoTokens>,
     pub(crate) resource_watch: ResourceWatch,
+    /// Saves that extensions asked for.
+    pub(crate) saves: Saves,
     /// `log.gd`, which collects from all threads.
     pub(crate) logger: Gd<RefCounted>,
     /// State of `activity` that the dock was told of.
@@ -116,6 +119,7 @@ impl App {
             snapshots: RefCell::default(),
             undo_tokens: RefCell::default(),
             resource_watch: ResourceWatch::default(),
+            saves: Saves::default(),
             logger,
             told: Cell::new(0),
             server: RefCell::new(None),

@@ -10,6 +10,7 @@ use godot::classes::ProjectSettings;
 use godot::meta::ToGodot;
 use godot::obj::{Gd, Singleton};
 use godot::register::godot_api;
+use godot_mcp_core::conflict;
 use godot_mcp_core::feed::Severity;
 use godot_mcp_core::toolset;
 use godot_mcp_core::{Code, ToolError};
@@ -26,8 +27,8 @@ const MAX_MESSAGES: usize = 20;
 #[godot_api(secondary)]
 impl GodotMcp {
     /// `state` is `running`, `failed` or `stopped`. Running: `url`, `paused`, `read_only`, `token`
-    /// (whether one is needed), `clients`, `messages`, `tools_listed`, `tools`. Failed: `code` and
-    /// `message` of the start that failed.
+    /// (whether one is needed), `conflict` (a sentence, empty without one), `clients`, `messages`,
+    /// `tools_listed`, `tools`. Failed: `code` and `message` of the start that failed.
     #[func(gd_self)]
     fn status(this: Gd<Self>) -> VarDictionary {
         if let Some(app) = app::current() {
@@ -156,6 +157,7 @@ fn running(app: &Rc<App>) -> VarDictionary {
     let gate = &app.shared.gate;
     let clients: PackedStringArray =
         app.shared.clients.lock().iter().map(|it| GString::from(it.as_str())).collect();
+    let conflict = conflict::sentence(gate.settings().roots.project()).unwrap_or_default();
     let messages: Array<VarDictionary> = app
         .shared
         .feed
@@ -175,6 +177,7 @@ fn running(app: &Rc<App>) -> VarDictionary {
         ("paused", gate.is_paused().to_variant()),
         ("read_only", gate.settings().read_only.to_variant()),
         ("token", app.token().is_some().to_variant()),
+        ("conflict", conflict.to_variant()),
         ("clients", clients.to_variant()),
         ("messages", messages.to_variant()),
         ("tools_listed", number(gate.listed().len())),

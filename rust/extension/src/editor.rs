@@ -23,6 +23,7 @@ pub(crate) mod resource_watch;
 pub(crate) mod scene;
 pub(crate) mod scene_files;
 pub(crate) mod scene_keeper;
+pub(crate) mod scene_save;
 pub(crate) mod scene_tabs;
 pub(crate) mod scene_tree;
 pub(crate) mod script_check;

@@ -14,6 +14,7 @@ use godot::obj::{Base, Gd, Singleton};
 use godot::register::{GodotClass, godot_api};
 use godot_mcp_core::approval::{Approvals, Decision, Policy, Waiting};
 use godot_mcp_core::audit::{self, Audit};
+use godot_mcp_core::conflict;
 use godot_mcp_core::feed::Feed;
 use godot_mcp_core::gate::{Gate, GateSettings};
 use godot_mcp_core::heartbeat::Heartbeat;
@@ -204,6 +205,9 @@ fn start(
     let settings = ProjectSettings::singleton();
     let folder = |path: &str| PathBuf::from(settings.globalize_path(path).to_string());
     let (project, user) = (folder("res://"), folder("user://"));
+    if let Some(sentence) = conflict::sentence(&project) {
+        godot_error!("Godot MCP: {sentence}.");
+    }
     let state = project.join(".godot").join("godot_mcp");
     make_private_folder(&state).map_err(|it| StartFault::state("make", &state, &it))?;
 

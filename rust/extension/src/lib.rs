@@ -5,6 +5,7 @@
 //! host node's `process`.
 
 mod activity;
+mod api;
 mod app;
 mod calls;
 mod client_config;

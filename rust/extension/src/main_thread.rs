@@ -22,6 +22,7 @@ use godot_mcp_core::{Answer, CancelFlag, Code, SafetyClass, Site, ToolError};
 use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
+use crate::api::saves;
 use crate::app::{self, App, Glance};
 use crate::dispatch;
 use crate::editor::{Editor, log_feed, resource_watch, scene_keeper};
@@ -334,7 +335,10 @@ impl Pump {
                     break;
                 }
             }
-            if !self.pending.borrow().is_empty() || queue.hurries.load(Ordering::Acquire) > 0 {
+            if !self.pending.borrow().is_empty()
+                || !app.saves.is_idle()
+                || queue.hurries.load(Ordering::Acquire) > 0
+            {
                 deadline = deadline.min(start + POLL_PERIOD);
             }
             if Instant::now() >= deadline || !queue.wait_for_arrival(seen, deadline) {
@@ -347,8 +351,10 @@ impl Pump {
     fn process(&self, app: &Rc<App>) {
         self.depth.set(self.depth.get() + 1);
         let queue = &app.shared.queue;
-        let idle =
-            queue.is_empty() && self.pending.borrow().is_empty() && !scene_keeper::has_deferred();
+        let idle = queue.is_empty()
+            && self.pending.borrow().is_empty()
+            && app.saves.is_idle()
+            && !scene_keeper::has_deferred();
         if idle || self.running.get() || self.depth.get() > 1 || self.progress_dialog_is_open() {
             return;
         }
@@ -360,6 +366,14 @@ impl Pump {
                 true
             }
         } {}
+        if !app.saves.is_idle()
+            && let Err(error) = self.guarded("save", || {
+                saves::work(app);
+                Ok(())
+            })
+        {
+            tracing::error!("{error}");
+        }
         self.poll_pending(app);
         let budget = if app.shared.headless { HEADLESS_BUDGET } else { BUDGET };
         let start = Instant::now();

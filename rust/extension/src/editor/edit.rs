@@ -25,6 +25,7 @@ use super::persistence::{self, Verdict};
 use super::scene::Scene;
 use super::values;
 use super::{properties, references};
+use crate::app::App;
 use crate::fault_point;
 use crate::tool::Outcome;
 
@@ -116,6 +117,14 @@ impl Op {
         }
     }
 
+    /// By reference, since the handle of a freed object cannot be copied.
+    pub(crate) fn object(&self) -> Option<&Gd<Object>> {
+        match self {
+            Self::Set { object, .. } | Self::Call { object, .. } => Some(object),
+            Self::File { .. } => None,
+        }
+    }
+
     fn is_file(&self) -> bool {
         matches!(self, Self::File { .. })
     }
@@ -140,7 +149,7 @@ fn set_change(shown: &str, old: &Variant, new: &Variant) -> Value {
 }
 
 /// Containers are shared: without a copy, a later change in place would change the history too.
-fn own_copy(value: &Variant) -> Variant {
+pub(crate) fn own_copy(value: &Variant) -> Variant {
     match value.get_type() {
         VariantType::ARRAY | VariantType::DICTIONARY => {
             value.call("duplicate", &[true.to_variant()])
@@ -629,38 +638,67 @@ impl Edit {
             Scope::Project => keeper.clone().upcast(),
             Scope::EditorState(_) => return None,
         };
+        let mut done: Vec<Op> = self.steps.iter().flat_map(|it| &it.apply).cloned().collect();
+        let mut undone: Vec<Op> =
+            self.steps.iter().rev().flat_map(|it| &it.revert).cloned().collect();
+        if done.iter().any(Op::is_file) {
+            done.push(Op::call(keeper, "refresh_scripts", &[]));
+            undone.push(Op::call(keeper, "refresh_scripts", &[]));
+        }
+        let entry = HistoryEntry {
+            title: &self.title,
+            context,
+            mark_unsaved: matches!(self.scope, Scope::Scene(_)),
+            done: &done,
+            undone: &undone,
+            keep_done: self.steps.iter().flat_map(|it| it.keep_done.clone()).collect(),
+            keep_undone: self.steps.iter().flat_map(|it| it.keep_undone.clone()).collect(),
+            execute: false,
+        };
+        entry.enter(Some(editor.app()), keeper)
+    }
+}
+
+/// One action as it enters the editor's history, whether a tool or an extension made it.
+pub(crate) struct HistoryEntry<'a> {
+    pub(crate) title: &'a str,
+    /// Decides which history it is.
+    pub(crate) context: Gd<Object>,
+    pub(crate) mark_unsaved: bool,
+    pub(crate) done: &'a [Op],
+    /// In the order in which undo runs them.
+    pub(crate) undone: &'a [Op],
+    pub(crate) keep_done: Vec<Gd<Object>>,
+    pub(crate) keep_undone: Vec<Gd<Object>>,
+    /// Whether the history runs `done` now.
+    pub(crate) execute: bool,
+}
+
+impl HistoryEntry<'_> {
+    /// Answers the token that undoes it; none when nothing keeps tokens.
+    pub(crate) fn enter(self, app: Option<&App>, keeper: &Gd<FileKeeper>) -> Option<String> {
         let mut manager = EditorInterface::singleton().get_editor_undo_redo()?;
         let name = format!("MCP: {}", self.title);
         manager
             .create_action_ex(&name)
             .merge_mode(MergeMode::DISABLE)
-            .custom_context(&context)
-            .mark_unsaved(matches!(self.scope, Scope::Scene(_)))
+            .custom_context(&self.context)
+            .mark_unsaved(self.mark_unsaved)
             .done();
         // Objects such as resources could otherwise pull single steps into another history.
         manager.force_fixed_history();
-        for op in self.steps.iter().flat_map(|it| &it.apply) {
-            op.record(false, &mut manager, keeper);
-        }
-        for op in self.steps.iter().rev().flat_map(|it| &it.revert) {
-            op.record(true, &mut manager, keeper);
-        }
-        if self.steps.iter().flat_map(|it| &it.apply).any(Op::is_file) {
-            manager.add_do_method(keeper, "refresh_scripts", &[]);
-            manager.add_undo_method(keeper, "refresh_scripts", &[]);
-        }
-        for step in &self.steps {
-            step.keep_done.iter().for_each(|it| manager.add_do_reference(it));
-            step.keep_undone.iter().for_each(|it| manager.add_undo_reference(it));
-        }
+        self.done.iter().for_each(|it| it.record(false, &mut manager, keeper));
+        self.undone.iter().for_each(|it| it.record(true, &mut manager, keeper));
+        self.keep_done.iter().for_each(|it| manager.add_do_reference(it));
+        self.keep_undone.iter().for_each(|it| manager.add_undo_reference(it));
         // Lives exactly as long as the action: tells later whether a token is still good.
         let mark = RefCounted::new_gd();
         manager.add_do_reference(&mark);
-        manager.commit_action_ex().execute(false).done();
+        manager.commit_action_ex().execute(self.execute).done();
 
-        let history_id = manager.get_object_history_id(&context);
+        let history_id = manager.get_object_history_id(&self.context);
         let version = manager.get_history_undo_redo(history_id)?.get_version();
-        let mut tokens = editor.app().undo_tokens.borrow_mut();
+        let mut tokens = app?.undo_tokens.borrow_mut();
         Some(tokens.add(history_id, version, mark.instance_id(), &name))
     }
 }

@@ -1,0 +1,183 @@
+//! What the scripts in `addons/godot_mcp/api/` forward to, for tools that projects add.
+//!
+//! The scripts call by name (`ClassDB.class_call_static`), so that they also compile before the engine
+//! has loaded this library, as in the first scan of a project.
+
+#[allow(dead_code, reason = "opened by the calls of extensions")]
+pub(crate) mod committed;
+pub(crate) mod failure;
+pub(crate) mod saves;
+mod undo_action;
+
+use godot::builtin::{Array, GString, PackedByteArray, VarDictionary, Variant, VariantType};
+use godot::classes::{Json, Marshalls, ProjectSettings};
+use godot::obj::Singleton;
+use godot::register::{GodotClass, godot_api};
+use godot_mcp_core::paging::Page;
+use godot_mcp_core::paths::{Access, Roots};
+use godot_mcp_core::{ToolError, untrusted};
+use serde_json::Value;
+
+use crate::app;
+
+/// Static functions only.
+#[derive(GodotClass)]
+#[class(tool, internal, init, base = RefCounted)]
+pub(crate) struct GodotMcpApi {}
+
+#[godot_api]
+impl GodotMcpApi {
+    /// Wraps text that others wrote. `body` may be text, bytes, or any value, which becomes JSON.
+    #[func]
+    fn wrap_untrusted(kind: GString, source: GString, body: Variant) -> GString {
+        let (kind, source) = (kind.to_string(), source.to_string());
+        let label: Vec<&str> =
+            [kind.trim(), source.trim()].into_iter().filter(|it| !it.is_empty()).collect();
+        GString::from(untrusted::wrap(&label.join(": "), &plain_text(&body)).as_str())
+    }
+
+    /// Containment of S8.1. `error` is null for a good path, else the code, with `reason`.
+    #[func]
+    fn resolve_path(path: GString, prefixes: Array<Variant>) -> VarDictionary {
+        let prefixes: Vec<String> = prefixes.iter_shared().map(|it| it.to_string()).collect();
+        let mut answer = VarDictionary::new();
+        match resolve(&path.to_string(), &prefixes) {
+            Ok((tidy, absolute)) => {
+                answer.set("error", &Variant::nil());
+                answer.set("reason", "");
+                answer.set("path", tidy);
+                answer.set("absolute_path", absolute);
+            }
+            Err(error) => {
+                answer.set("error", error.code.as_str());
+                answer.set("reason", error.message);
+            }
+        }
+        answer
+    }
+
+    /// The page with its fields of X9, which go before `extras`.
+    #[func]
+    fn list_page(
+        page: VarDictionary,
+        items: i64,
+        offset: i64,
+        unit: GString,
+        total: i64,
+        hint: GString,
+        extras: VarDictionary,
+        resumable: bool,
+    ) -> VarDictionary {
+        let (unit, hint) = (unit.to_string(), hint.to_string());
+        let mut place = Page::at(offset, items, &unit, total, &hint);
+        if !resumable {
+            place.next = None;
+        }
+        paged(&page, &place, &extras)
+    }
+
+    #[func]
+    fn line_page(
+        page: VarDictionary,
+        end_line: i64,
+        returned: i64,
+        total_lines: i64,
+        hint: GString,
+        extras: VarDictionary,
+    ) -> VarDictionary {
+        let hint = hint.to_string();
+        paged(&page, &Page::lines(end_line, returned, total_lines, &hint), &extras)
+    }
+
+    #[func]
+    fn any_page(
+        page: VarDictionary,
+        unit: GString,
+        total: i64,
+        returned: i64,
+        has_more: bool,
+        cursor: GString,
+        next: i64,
+        hint: GString,
+        extras: VarDictionary,
+    ) -> VarDictionary {
+        let (unit, cursor, hint) = (unit.to_string(), cursor.to_string(), hint.to_string());
+        let next = (!cursor.is_empty()).then_some((cursor.as_str(), next));
+        paged(&page, &Page { unit: &unit, total, returned, has_more, next, hint: &hint }, &extras)
+    }
+
+    /// Starts a save of the edited scene, and answers its id. See [`saves`].
+    #[func]
+    fn queue_save(path: GString) -> GString {
+        GString::from(saves::queue(&path.to_string()).as_str())
+    }
+
+    /// How a save stands. `clear` forgets one that is done.
+    #[func]
+    fn check_save(id: GString, clear: bool) -> VarDictionary {
+        saves::check(&id.to_string(), clear)
+    }
+}
+
+fn plain_text(body: &Variant) -> String {
+    match body.get_type() {
+        VariantType::PACKED_BYTE_ARRAY => {
+            let bytes = body.to::<PackedByteArray>();
+            match String::from_utf8(bytes.to_vec()) {
+                Ok(text) => text,
+                Err(_) => Marshalls::singleton().raw_to_base64(&bytes).to_string(),
+            }
+        }
+        VariantType::ARRAY | VariantType::DICTIONARY => Json::stringify(body).to_string(),
+        VariantType::NIL => String::new(),
+        _ => body.to_string(),
+    }
+}
+
+/// The tidy path and the absolute one.
+fn resolve(path: &str, prefixes: &[String]) -> Result<(String, String), ToolError> {
+    let roots = roots();
+    let (tidy, absolute) = match path.starts_with("user://") {
+        true => (Roots::tidy_user(path)?, roots.resolve_user(path)?),
+        false => (Roots::tidy_res(path)?, roots.resolve_res(path, Access::Read)?),
+    };
+    let allowed = prefixes.iter().any(|prefix| {
+        // "res://a" must not let "res://ab" pass.
+        let rest = tidy.strip_prefix(prefix.as_str());
+        rest.is_some_and(|it| prefix.ends_with('/') || it.is_empty() || it.starts_with('/'))
+    });
+    if !allowed {
+        return Err(ToolError::new(
+            godot_mcp_core::Code::PathDenied,
+            format!("{path:?} is not below {}", prefixes.join(" or ")),
+        ));
+    }
+    Ok((tidy, absolute.to_string_lossy().into_owned()))
+}
+
+/// Those of the server, or the same when it does not run.
+fn roots() -> Roots {
+    if let Some(app) = app::current() {
+        return app.shared.gate.settings().roots.clone();
+    }
+    let settings = ProjectSettings::singleton();
+    let folder = |path| settings.globalize_path(path).to_string();
+    Roots::new(folder("res://").as_ref(), folder("user://").as_ref())
+}
+
+fn paged(page: &VarDictionary, place: &Page<'_>, extras: &VarDictionary) -> VarDictionary {
+    let mut answer = page.duplicate_shallow();
+    for (name, value) in place.fields() {
+        match value {
+            Value::Bool(it) => answer.set(name, it),
+            Value::String(it) => answer.set(name, it),
+            number => answer.set(name, number.as_i64().unwrap_or_default()),
+        }
+    }
+    for (name, value) in extras.iter_shared() {
+        if !answer.contains_key(&name) {
+            answer.set(&name, &value);
+        }
+    }
+    answer
+}
