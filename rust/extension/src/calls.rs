@@ -49,8 +49,10 @@ const FIELD: &str = "approve";
 
 /// Takes one call through all steps of S2. The one end of every call: whatever has to know of calls
 /// is told here.
-pub(crate) async fn answer(shared: Arc<Shared>, call: ToolCall) -> Answer {
+pub(crate) async fn answer(shared: Arc<Shared>, mut call: ToolCall) -> Answer {
     let begun = Instant::now();
+    // Before the hash is taken: what a client adds differs when it calls again.
+    shared.gate.drop_client_keys(&call.name, &mut call.arguments);
     let (tool, client) = (call.name.clone(), call.client.clone());
     let arguments_hash = digest::call(&call.name, &call.arguments);
     let arguments = shared.audit.wants_arguments().then(|| call.arguments.clone());
