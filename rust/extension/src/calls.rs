@@ -134,7 +134,11 @@ async fn pass(
 
 /// What some tools have to find out on this thread before they can plan.
 async fn prepare(shared: &Arc<Shared>, call: &mut Admitted) -> Result<(), ToolError> {
-    if let Some(Runner::Prepared(prepare, _)) = toolsets::runner(&call.spec().name) {
+    let prepare = match toolsets::runner(&call.spec().name) {
+        Some(Runner::Prepared(prepare, _) | Runner::PreparedRead(prepare, _)) => Some(prepare),
+        _ => None,
+    };
+    if let Some(prepare) = prepare {
         let deadline = Instant::now() + call.spec().timeout;
         let args = prepare(Arc::clone(shared), std::mem::take(&mut call.args));
         call.args = hurried(shared, deadline, args).await?;
