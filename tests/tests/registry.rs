@@ -407,3 +407,19 @@ fn classes_are_named_early() {
     });
     assert!(missing.is_empty(), "add to quirks::name_classes: {missing:?}");
 }
+
+/// Each test that CASES.md names exists.
+#[test]
+fn cases_name_tests_that_exist() {
+    let read = |path: String| std::fs::read_to_string(repository().join(path)).ok();
+    let text = read("tests/CASES.md".to_owned()).expect("CASES.md");
+    let names = text.split('`').skip(1).step_by(2).filter_map(|it| it.split_once("::"));
+    let missing = names.clone().filter(|(file, test)| {
+        let source = ["tests/tests", "rust/server/tests/live", "rust/core/src/gate"]
+            .iter()
+            .find_map(|it| read(format!("{it}/{file}.rs")));
+        !source.is_some_and(|it| it.contains(&format!("fn {test}(")))
+    });
+    none(missing.map(|(file, test)| format!("there is no test {file}::{test}")).collect());
+    assert!(names.count() > 50);
+}

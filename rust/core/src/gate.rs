@@ -19,6 +19,9 @@ use crate::spec::ToolSpec;
 use crate::suggest;
 use crate::toolset;
 
+/// Keys that clients add to the arguments of every tool: Cline, Gemini CLI, n8n and Cursor.
+const CLIENT_KEYS: &[&str] = &["task_progress", "wait_for_previous", "toolCallId", "random_string"];
+
 /// What the operator decided at start.
 #[derive(Clone, Debug)]
 pub struct GateSettings {
@@ -151,8 +154,24 @@ impl Gate {
         self.paused.load(Ordering::Acquire)
     }
 
+    /// Takes out what clients are known to add to every call for themselves. A tool that declares such
+    /// a parameter gets it.
+    pub fn drop_client_keys(&self, name: &str, args: &mut Map<String, Value>) {
+        if !CLIENT_KEYS.iter().any(|it| args.contains_key(*it)) {
+            return;
+        }
+        let registry = self.registry.load();
+        let properties = registry.get(name).map(|it| &it.spec.input_schema["properties"]);
+        for key in CLIENT_KEYS {
+            if properties.is_none_or(|it| it.get(key).is_none()) {
+                args.remove(*key);
+            }
+        }
+    }
+
     /// Steps 1 to 3 of S2.
     pub fn admit(&self, name: &str, mut args: Map<String, Value>) -> Result<Admitted, ToolError> {
+        self.drop_client_keys(name, &mut args);
         let registry = self.registry.load();
         let Some(tool) = registry.get(name) else {
             let near = suggest::near(name, registry.tools().map(|it| it.name.as_str()), 3);

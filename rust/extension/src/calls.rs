@@ -49,8 +49,10 @@ const FIELD: &str = "approve";
 
 /// Takes one call through all steps of S2. The one end of every call: whatever has to know of calls
 /// is told here.
-pub(crate) async fn answer(shared: Arc<Shared>, call: ToolCall) -> Answer {
+pub(crate) async fn answer(shared: Arc<Shared>, mut call: ToolCall) -> Answer {
     let begun = Instant::now();
+    // Before the hash is taken: what a client adds differs when it calls again.
+    shared.gate.drop_client_keys(&call.name, &mut call.arguments);
     let (tool, client) = (call.name.clone(), call.client.clone());
     let arguments_hash = digest::call(&call.name, &call.arguments);
     let arguments = shared.audit.wants_arguments().then(|| call.arguments.clone());
@@ -132,7 +134,11 @@ async fn pass(
 
 /// What some tools have to find out on this thread before they can plan.
 async fn prepare(shared: &Arc<Shared>, call: &mut Admitted) -> Result<(), ToolError> {
-    if let Some(Runner::Prepared(prepare, _)) = toolsets::runner(&call.spec().name) {
+    let prepare = match toolsets::runner(&call.spec().name) {
+        Some(Runner::Prepared(prepare, _) | Runner::PreparedRead(prepare, _)) => Some(prepare),
+        _ => None,
+    };
+    if let Some(prepare) = prepare {
         let deadline = Instant::now() + call.spec().timeout;
         let args = prepare(Arc::clone(shared), std::mem::take(&mut call.args));
         call.args = hurried(shared, deadline, args).await?;

@@ -26,7 +26,7 @@ impl Planned {
             editor.expect_scene(expected)?;
         }
         match editor.app().tools.get(call.spec().name.as_str()) {
-            Some(Runner::Direct(run)) => Ok(Self::Direct(*run)),
+            Some(Runner::Direct(run) | Runner::PreparedRead(_, run)) => Ok(Self::Direct(*run)),
             Some(Runner::Edit(plan) | Runner::Prepared(_, plan)) => {
                 plan(editor, call.args.clone()).map(|it| Self::Edit(Box::new(it)))
             }

@@ -77,6 +77,11 @@ pub(crate) trait PreparedEdit: EditTool {
     fn prepare(self, shared: Arc<Shared>) -> Prepared<Value>;
 }
 
+/// A read that a service completes, in the same way.
+pub(crate) trait PreparedRead: ReadTool {
+    fn prepare(self, shared: Arc<Shared>) -> Prepared<Value>;
+}
+
 /// Field of the arguments that holds what was prepared. Callers cannot give it.
 pub(crate) const PREPARED: &str = "prepared";
 
@@ -109,6 +114,7 @@ pub(crate) enum Runner {
     Direct(fn(&Editor, Map<String, Value>) -> Result<Outcome, ToolError>),
     Edit(fn(&Editor, Map<String, Value>) -> Result<Edit, ToolError>),
     Prepared(PrepareFn, fn(&Editor, Map<String, Value>) -> Result<Edit, ToolError>),
+    PreparedRead(PrepareFn, fn(&Editor, Map<String, Value>) -> Result<Outcome, ToolError>),
 }
 
 /// Completes arguments on the I/O runtime.
@@ -157,6 +163,23 @@ impl ToolDef {
                 |editor, args| parse::<T>(args)?.plan(editor),
             ),
             spec: || spec::<T>(T::CLASS, T::SITE, T::UNDO),
+        }
+    }
+
+    pub(crate) const fn prepared_read<T: PreparedRead>() -> Self {
+        Self {
+            name: T::NAME,
+            runner: Runner::PreparedRead(
+                |shared, mut args| {
+                    Box::pin(async move {
+                        let prepared = parse::<T>(args.clone())?.prepare(shared);
+                        args.insert(PREPARED.to_owned(), prepared.await?);
+                        Ok(args)
+                    })
+                },
+                |editor, args| parse::<T>(args)?.run(editor),
+            ),
+            spec: || spec::<T>(SafetyClass::ReadOnly, T::SITE, UndoKind::Nothing),
         }
     }
 

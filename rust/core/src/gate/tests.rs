@@ -262,3 +262,15 @@ fn unknown_tools_get_near_names() {
         (Code::ResourceNotFound, vec!["delete".into()])
     );
 }
+
+/// Users-hit: a client that adds an argument of its own is understood; other strange ones are refused.
+#[test]
+fn keys_of_clients_are_dropped() {
+    let gate = gate_with(|_| {});
+    let args = json!({"node_path": "A", "task_progress": "- [ ] a", "wait_for_previous": true});
+    let call = admit(&gate, "edit", args).expect("valid");
+    assert_eq!(Value::Object(call.args), json!({"node_path": "A"}));
+    let error = admit(&gate, "edit", json!({"node_pth": "A"})).err().expect("refused");
+    assert!(error.message.contains("node_pth"), "{error}");
+    assert!(error.suggestions.iter().any(|it| it == "node_path"), "{error}");
+}

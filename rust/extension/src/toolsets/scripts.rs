@@ -13,5 +13,5 @@ pub(super) const TOOLS: &[ToolDef] = &[
     ToolDef::read::<get_script_for_node::GetScriptForNode>(),
     ToolDef::edit::<write_script::WriteScript>(),
     ToolDef::edit::<patch_script::PatchScript>(),
-    ToolDef::read::<get_parse_errors::GetParseErrors>(),
+    ToolDef::prepared_read::<get_parse_errors::GetParseErrors>(),
 ];

@@ -1,11 +1,29 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use godot_mcp_core::untrusted;
+use tokio::time::timeout;
+
 use crate::editor::script_files;
+use crate::services::code_queries;
+use crate::tool::{Prepared, PreparedRead};
 use crate::tool_prelude::*;
 
 /// Checks a GDScript file: parse and type errors, each as `line: message`.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct GetParseErrors {
     script_path: ResourcePath,
+    /// Warnings too; slower.
+    #[serde(default)]
+    warnings: bool,
+    /// What the language server said, set by `prepare`.
+    #[serde(default)]
+    #[schemars(skip)]
+    prepared: Value,
 }
+
+/// The language server answers in some 20 ms, or is not there.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Tool for GetParseErrors {
     const NAME: &'static str = "get_parse_errors";
@@ -30,6 +48,12 @@ impl Tool for GetParseErrors {
                 json!({"ok": false, "error_count": 3, "errors": "*"}),
             )
             .args(json!({"script_path": "res://bad.gd"})),
+            Example::answer(
+                "Tells warnings too.",
+                ";- res://warn.gd\nextends Node\n\nfunc run() -> void:\n\tvar left := 1",
+                json!({"ok": true, "error_count": 0, "warning_count": 1, "warnings": "*"}),
+            )
+            .args(json!({"script_path": "res://warn.gd", "warnings": true})),
             Example::refusal("Refuses C#.", before, Code::Unsupported)
                 .args(json!({"script_path": "res://c.cs"})),
             Example::refusal("Refuses a missing file.", before, Code::ResourceNotFound)
@@ -51,6 +75,46 @@ impl ReadTool for GetParseErrors {
         let fields = script_files::errors(editor, &path, &script_files::decode(&file.bytes));
         let mut answer = json!({"script_path": path, "ok": fields["error_count"] == 0});
         answer.as_object_mut().into_iter().for_each(|it| it.extend(fields.clone()));
+        if let Some(fields) = self.prepared.as_object() {
+            answer.as_object_mut().into_iter().for_each(|it| it.extend(fields.clone()));
+        }
         Ok(answer.into())
+    }
+}
+
+impl PreparedRead for GetParseErrors {
+    fn prepare(self, shared: Arc<Shared>) -> Prepared<Value> {
+        Box::pin(async move {
+            let path = self.script_path.as_str();
+            if !self.warnings || !path.starts_with("res://") || !path.ends_with(".gd") {
+                return Ok(Value::Null);
+            }
+            // What is wrong with the path is said by the check.
+            let Ok(document) = code_queries::document(&shared, path, None) else {
+                return Ok(Value::Null);
+            };
+            let found = match timeout(PATIENCE, shared.language_server.diagnose(&document)).await {
+                Ok(Ok(found)) => found,
+                Ok(Err(error)) => return Ok(json!({"warnings_unavailable": error.message})),
+                Err(_) => {
+                    return Ok(
+                        json!({"warnings_unavailable": "the language server does not answer"}),
+                    );
+                }
+            };
+            let warnings: Vec<String> = found
+                .iter()
+                .filter(|it| it["severity"].as_u64().is_some_and(|it| it != 1))
+                .map(|it| {
+                    let line = it["range"]["start"]["line"].as_u64().unwrap_or(0) + 1;
+                    format!("{line}: {}", it["message"].as_str().unwrap_or_default())
+                })
+                .collect();
+            let mut fields = json!({"warning_count": warnings.len()});
+            if !warnings.is_empty() {
+                fields["warnings"] = json!(untrusted::wrap(&document.path, &warnings.join("\n")));
+            }
+            Ok(fields)
+        })
     }
 }
