@@ -132,6 +132,8 @@ pub(crate) fn name_classes() {
         <classes::CanvasLayer as GodotClass>::class_id(),
         <classes::Timer as GodotClass>::class_id(),
         <classes::Label as GodotClass>::class_id(),
+        <classes::Json as GodotClass>::class_id(),
+        <classes::Marshalls as GodotClass>::class_id(),
     ];
     tracing::debug!("{} engine classes are known", known.len());
 }
