@@ -359,6 +359,7 @@ impl Drop for Editor {
         let _ = self.child.kill();
         let _ = self.child.wait();
         if std::thread::panicking() {
+            #[expect(clippy::print_stderr, reason = "a failed test shows what the editor said")]
             eprintln!("--- end of the editor's log ---\n{}", self.log_tail(60));
         }
     }
