@@ -354,12 +354,12 @@ impl Editor {
 }
 
 impl Drop for Editor {
+    #[expect(clippy::print_stderr, reason = "a failed test shows what the editor said")]
     fn drop(&mut self) {
         // Already ended is fine.
         let _ = self.child.kill();
         let _ = self.child.wait();
         if std::thread::panicking() {
-            #[expect(clippy::print_stderr, reason = "a failed test shows what the editor said")]
             eprintln!("--- end of the editor's log ---\n{}", self.log_tail(60));
         }
     }
