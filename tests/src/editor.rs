@@ -354,6 +354,7 @@ impl Editor {
 }
 
 impl Drop for Editor {
+    #[expect(clippy::print_stderr, reason = "a failed test shows what the editor said")]
     fn drop(&mut self) {
         // Already ended is fine.
         let _ = self.child.kill();

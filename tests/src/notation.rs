@@ -57,11 +57,11 @@ pub fn normalize(text: &str) -> String {
         if head.starts_with("[gd_scene") || head.starts_with("[gd_resource") {
             continue;
         }
-        if head.starts_with("[ext_resource") || head.starts_with("[sub_resource") {
-            if let Some(id) = attribute(&head, "id") {
-                let number = ids.len() + 1;
-                ids.entry(id).or_insert_with(|| format!("id{number}"));
-            }
+        if (head.starts_with("[ext_resource") || head.starts_with("[sub_resource"))
+            && let Some(id) = attribute(&head, "id")
+        {
+            let number = ids.len() + 1;
+            ids.entry(id).or_insert_with(|| format!("id{number}"));
         }
         let head = without_attribute(&without_attribute(&head, "unique_id"), "uid");
         let mut rest = section[1..].to_vec();

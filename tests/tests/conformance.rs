@@ -1,6 +1,8 @@
 //! The official MCP conformance suite, against the pack of tools that it calls, and as far as it needs
 //! no such tools, against a real editor.
 
+#![expect(clippy::print_stdout, reason = "says how many scenarios pass")]
+
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 

@@ -344,8 +344,17 @@ fn persistence(it: &mut Probe) {
             }
         }
     }
+    // The engine leaves out numbers that are roughly the default.
+    let set = json!({"node_path": "Player", "property": "rotation", "value": 1e-7});
+    let answer = it.client.ok("set_node_property", set);
+    if answer["persisted"] != false || answer["reason"] != "nearly_default" {
+        it.note(format!("S5, nearly the default: {answer}"));
+    }
     it.client.ok("save_scene", json!({}));
     it.client.ok("reload_scene", json!({"scene_path": SCENE, "confirm": true}));
+    if it.value("Player", "rotation") != "0.0" {
+        it.note("the verdict said that a rotation is lost, the file has it");
+    }
     if it.value("Sub/Inner", "position") != "Vector2(0, 0)" {
         it.note("the verdict said lost, the file has it");
     }

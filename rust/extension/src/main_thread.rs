@@ -303,7 +303,10 @@ impl Pump {
         self.look(app);
         if resource_watch::is_needed(app) {
             // Runs no job, but asks the editor things that a job may ask too.
-            let looked = self.guarded("resources", || Ok(resource_watch::look(app)));
+            let looked = self.guarded("resources", || {
+                resource_watch::look(app);
+                Ok(())
+            });
             if let Err(error) = looked {
                 tracing::error!("{error}");
             }

@@ -221,12 +221,12 @@ fn request(question: Question) -> Result<InputRequest, ToolError> {
 async fn ask_peer(peer: &Peer<RoleServer>, request: InputRequest) -> Result<Value, ToolError> {
     let answer = match request {
         InputRequest::Elicitation(it) => {
-            peer.create_elicitation(it.params).await.map(|it| serde_json::to_value(it))
+            peer.create_elicitation(it.params).await.map(serde_json::to_value)
         }
         InputRequest::CreateMessage(it) => {
-            peer.create_message(it.params).await.map(|it| serde_json::to_value(it))
+            peer.create_message(it.params).await.map(serde_json::to_value)
         }
-        InputRequest::ListRoots(_) => peer.list_roots().await.map(|it| serde_json::to_value(it)),
+        InputRequest::ListRoots(_) => peer.list_roots().await.map(serde_json::to_value),
         _ => return Err(ToolError::internal("an unknown kind of question")),
     };
     let answer = answer.map_err(|error| {

@@ -46,11 +46,6 @@ impl Output {
         (Self(sender), Writer(thread::spawn(move || write(receiver))))
     }
 
-    #[cfg(test)]
-    pub(super) fn to_channel(sender: mpsc::Sender<Bytes>) -> Self {
-        Self(sender)
-    }
-
     pub(super) async fn send(&self, message: &Value) {
         self.send_bytes(message.to_string().into()).await;
     }

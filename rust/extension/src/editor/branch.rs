@@ -185,7 +185,7 @@ pub(crate) fn unique_name_is_free(
         it != node
             && it.is_unique_name_in_owner()
             && it.get_owner() == owner
-            && it.get_name().to_string() == name
+            && it.get_name() == name
     });
     let Some(twin) = twin else { return Ok(()) };
     let message = format!("\"%{name}\" is already \"{}\"", scene.path_of(&twin));

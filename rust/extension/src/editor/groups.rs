@@ -82,7 +82,7 @@ fn tidy(path: &str) -> &str {
 }
 
 fn has_group(state: &Gd<SceneState>, index: i32, group: &str) -> bool {
-    state.get_node_groups(index).as_slice().iter().any(|it| it.to_string() == group)
+    state.get_node_groups(index).as_slice().iter().any(|it| *it == group)
 }
 
 fn state_of(file: &str) -> Option<Gd<SceneState>> {

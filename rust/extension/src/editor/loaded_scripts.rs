@@ -177,7 +177,7 @@ fn base_of(loaded: &[Loaded], script: &Loaded) -> Option<usize> {
         return loaded.iter().position(|it| it.path == path);
     }
     let name = extends.split('.').next().unwrap_or_default();
-    loaded.iter().position(|it| it.script.get_global_name().to_string() == name)
+    loaded.iter().position(|it| it.script.get_global_name() == name)
 }
 
 fn by_uid(path: &str) -> Option<String> {

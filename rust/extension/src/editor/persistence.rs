@@ -1,10 +1,13 @@
 //! Whether a change would still be there after saving and reopening the scene (S5).
 
-use godot::classes::Node;
-use godot::obj::Gd;
+use godot::builtin::{StringName, Variant};
+use godot::classes::{ClassDb, Node, Object};
+use godot::obj::{Gd, Singleton as _};
 use serde_json::{Map, Value, json};
 
+use super::properties;
 use super::scene::Scene;
+use super::values::Slot;
 
 /// Why a change does not persist, or why that cannot be said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +18,7 @@ pub(crate) enum Reason {
     GroupFromBaseScene,
     SceneNeverSaved,
     RuntimeOnly,
+    NearlyDefault,
 }
 
 impl Reason {
@@ -26,6 +30,7 @@ impl Reason {
             Self::GroupFromBaseScene => "group_from_base_scene",
             Self::SceneNeverSaved => "scene_never_saved",
             Self::RuntimeOnly => "runtime_only",
+            Self::NearlyDefault => "nearly_default",
         }
     }
 
@@ -40,6 +45,7 @@ impl Reason {
             Self::GroupFromBaseScene => "the group comes from the base scene; edit that scene",
             Self::SceneNeverSaved => "give the scene a file with `save_scene`",
             Self::RuntimeOnly => "it is state of the editor or of a script, not of the file",
+            Self::NearlyDefault => "the engine saves no number this near to the default value",
         }
     }
 }
@@ -82,6 +88,38 @@ pub(crate) fn of_node(scene: &Scene, node: &Gd<Node>) -> Verdict {
         None if scene.file().is_empty() => Verdict::unknown(target, Reason::SceneNeverSaved),
         None => Verdict::yes(target),
     }
+}
+
+/// The verdict on one property of what `verdict` is about.
+pub(crate) fn of_value(
+    verdict: Verdict,
+    object: &Gd<Object>,
+    slot: &Slot,
+    value: &Variant,
+) -> Verdict {
+    if verdict.persisted == Some(false) {
+        return verdict;
+    }
+    if !properties::is_stored(object, slot) {
+        return Verdict::no(verdict.target, Reason::RuntimeOnly);
+    }
+    if is_nearly_default(object, slot, value) {
+        return Verdict::no(verdict.target, Reason::NearlyDefault);
+    }
+    verdict
+}
+
+/// The engine compares single numbers with the default roughly, and leaves out what is equal. What an
+/// instanced scene sets is a default too, and is not looked up here.
+fn is_nearly_default(object: &Gd<Object>, slot: &Slot, value: &Variant) -> bool {
+    let Ok(value) = value.try_to::<f64>() else { return false };
+    let class = StringName::from(&object.get_class());
+    let default = ClassDb::singleton().class_get_property_default_value(&class, slot.name.as_str());
+    let Ok(default) = default.try_to::<f64>() else { return false };
+    // As the engine compares: in single precision, within a part of the value.
+    let (one, two) = (value as f32, default as f32);
+    let tolerance = (1e-5 * one.abs()).max(1e-5);
+    value.to_bits() != default.to_bits() && (one - two).abs() < tolerance
 }
 
 /// The parent rule: whether a node added under `parent`, owned by the root, is saved.

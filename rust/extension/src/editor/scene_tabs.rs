@@ -156,7 +156,7 @@ impl Closing {
 /// The root of the open scene with this file.
 pub(crate) fn root_of(path: &str) -> Option<Gd<Node>> {
     let roots = roots();
-    roots.into_iter().find(|it| it.get_scene_file_path().to_string() == path)
+    roots.into_iter().find(|it| it.get_scene_file_path() == path)
 }
 
 /// As `root_of`; refuses a scene that is not open, with those that are.

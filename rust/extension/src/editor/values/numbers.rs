@@ -66,7 +66,7 @@ pub(super) fn read_int(json: &Value) -> Option<i64> {
     let float = number.as_f64()?;
     // 2^63 itself does not fit, and every float below it does.
     let fits = float.fract() == 0.0
-        && (-9.223372036854775808e18..9.223372036854775808e18).contains(&float);
+        && (-9.223_372_036_854_776e18..9.223_372_036_854_776e18).contains(&float);
     fits.then_some(float as i64)
 }
 
@@ -119,7 +119,7 @@ mod tests {
             assert_eq!(read_int(&json!(value)), Some(value));
         }
         assert_eq!(read_int(&json!(5.0)), Some(5));
-        assert_eq!(read_int(&json!(-9.223372036854775808e18)), Some(i64::MIN));
+        assert_eq!(read_int(&json!(-9.223_372_036_854_776e18)), Some(i64::MIN));
         for bad in
             [json!(5.5), json!(u64::MAX), json!(9.3e18), json!("5"), json!(true), json!(null)]
         {

@@ -105,7 +105,7 @@ impl Slot {
             && object.get_script().is_some()
             && !classes::has_native_property(&object.get_class().to_string(), &self.name)
         {
-            self.usage = self.usage | PropertyUsageFlags::SCRIPT_VARIABLE;
+            self.usage |= PropertyUsageFlags::SCRIPT_VARIABLE;
         }
         self
     }

@@ -58,12 +58,12 @@ impl EditTool for AddToGroup {
         let mut step = Step::new(json!({"add_to_group": group, "node": path}));
         if member {
             // A script added it for the session only; the engine keeps the first kind.
-            step = step.apply(Op::call(&node, "remove_from_group", &[name.clone()]));
+            step = step.apply(Op::call(&node, "remove_from_group", std::slice::from_ref(&name)));
         }
         step = step
             .apply(Op::call(&node, "add_to_group", &[name.clone(), true.to_variant()]))
-            .answers(&node, "is_in_group", &[name.clone()], &true.to_variant())
-            .revert(Op::call(&node, "remove_from_group", &[name.clone()]));
+            .answers(&node, "is_in_group", std::slice::from_ref(&name), &true.to_variant())
+            .revert(Op::call(&node, "remove_from_group", std::slice::from_ref(&name)));
         if member {
             step = step.revert(Op::call(&node, "add_to_group", &[name, false.to_variant()]));
         }

@@ -99,7 +99,7 @@ impl EditTool for AttachScript {
 fn check_file(path: &str) -> Result<(), ToolError> {
     let kinds = ResourceLoader::singleton().get_recognized_extensions_for_type("Script");
     let extension = path.rsplit_once('.').map_or("", |it| it.1);
-    if !kinds.as_slice().iter().any(|it| it.to_string() == extension) {
+    if !kinds.as_slice().iter().any(|it| *it == extension) {
         return Err(ToolError::invalid(
             "script_path",
             format!("\"{path}\" is not a script file of this editor"),

@@ -234,7 +234,7 @@ impl Swap<'_> {
             .map(|it| (object.get(&it.name), it))
             .filter(|(value, it)| {
                 let default = db.class_get_property_default_value(&class, &it.name);
-                !values::same(&default, value) && !(default.is_nil() && value.is_nil())
+                !(values::same(&default, value) || default.is_nil() && value.is_nil())
             })
             .map(|(value, it)| (it.name, value))
             .collect()

@@ -68,8 +68,8 @@ impl EditTool for RemoveFromGroup {
         let name = StringName::from(group).to_variant();
         edit.step(
             Step::new(json!({"remove_from_group": group, "node": path}))
-                .apply(Op::call(&node, "remove_from_group", &[name.clone()]))
-                .answers(&node, "is_in_group", &[name.clone()], &false.to_variant())
+                .apply(Op::call(&node, "remove_from_group", std::slice::from_ref(&name)))
+                .answers(&node, "is_in_group", std::slice::from_ref(&name), &false.to_variant())
                 .revert(Op::call(&node, "add_to_group", &[name, persistent.to_variant()])),
         );
         Ok(edit)

@@ -73,13 +73,7 @@ impl EditTool for SetNodeProperty {
             Edit::in_scene(&scene, format!("Set {} of {}", self.property, node.get_name()));
         edit.fact("old_value", values::encode(&old, Some(&slot), &context));
         edit.fact("value", values::encode(&value, Some(&slot), &context));
-        edit.verdict(match target.verdict {
-            ref verdict if verdict.persisted == Some(false) => verdict.clone(),
-            Verdict { target, .. } if !properties::is_stored(object, &slot) => {
-                Verdict::no(target, Reason::RuntimeOnly)
-            }
-            verdict => verdict,
-        });
+        edit.verdict(persistence::of_value(target.verdict, object, &slot, &value));
         if values::equal(&value, &old) {
             return Ok(edit);
         }
