@@ -21,6 +21,11 @@ fn examples_of_the_source_document() {
     let mut editor = Launch::folder(project).start();
     let client = Client::connect(&editor, Era::Modern);
     let mut human = editor.human();
+    // They are found in the editor's first scan.
+    wait(|| {
+        let status = client.ok("extensions_status", json!({}));
+        status["extensions"].as_array().map(Vec::len) == Some(6)
+    });
     client.ok("open_scene", json!({"scene_path": SCENE}));
     let failed: Vec<String> = [
         ("all are registered", registered as fn(&Editor, &Client, &mut Human)),
@@ -228,7 +233,7 @@ fn undo(_: &Editor, client: &Client, human: &mut Human) {
         ("change_marker", json!({"parent_path": ".", "name": "Spot"})),
         ("change_turn", json!({"node_path": "Player", "angle": 2.0})),
         ("change_group", json!({"node_path": "Player"})),
-        ("change_remove", json!({"node_path": "Player", "confirm": true})),
+        ("change_remove", json!({"node_path": "Player/Sprite", "confirm": true})),
         ("change_note", json!({"node_path": "Player", "text": "the hero"})),
         ("talk_set", json!({"node_path": "Player", "property": "rotation", "value": 1.5})),
     ] {

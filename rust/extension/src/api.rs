@@ -3,7 +3,6 @@
 //! The scripts call by name (`ClassDB.class_call_static`), so that they also compile before the engine
 //! has loaded this library, as in the first scan of a project.
 
-#[allow(dead_code, reason = "opened by the calls of extensions")]
 pub(crate) mod committed;
 pub(crate) mod failure;
 pub(crate) mod saves;

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use godot::classes::RefCounted;
+use godot::classes::{Node, RefCounted};
 use godot::obj::Gd;
 use godot_mcp_core::audit::Audit;
 use godot_mcp_core::feed::Feed;
@@ -23,6 +23,7 @@ use crate::api::saves::Saves;
 use crate::editor::history::UndoTokens;
 use crate::editor::resource_watch::{ResourceWatch, WatchList};
 use crate::editor::snapshots::Snapshots;
+use crate::extensions::Extensions;
 use crate::main_thread::{Pump, Queue};
 use crate::services::language_server::LanguageServer;
 use crate::tool::Tools;
@@ -69,6 +70,10 @@ pub(crate) struct App {
     pub(crate) snapshots: RefCell<Snapshots>,
     pub(crate) undo_tokens: RefCell<UndoTokens>,
     pub(crate) resource_watch: ResourceWatch,
+    /// Tools that the project adds.
+    pub(crate) extensions: Extensions,
+    /// The plugin's node, which extensions are handed.
+    host: Gd<Node>,
     /// Saves that extensions asked for.
     pub(crate) saves: Saves,
     /// `log.gd`, which collects from all threads.
@@ -111,7 +116,9 @@ impl App {
         tools: HashMap<&'static str, crate::tool::Runner>,
         logger: Gd<RefCounted>,
         token: Option<String>,
+        host: Gd<Node>,
     ) -> Self {
+        let extensions = Extensions::new(shared.gate.registry());
         Self {
             shared,
             tools: Rc::new(tools),
@@ -119,6 +126,8 @@ impl App {
             snapshots: RefCell::default(),
             undo_tokens: RefCell::default(),
             resource_watch: ResourceWatch::default(),
+            extensions,
+            host,
             saves: Saves::default(),
             logger,
             told: Cell::new(0),
@@ -131,6 +140,10 @@ impl App {
     pub(crate) fn set_server(&self, server: Server, discovery_file: PathBuf) {
         *self.server.borrow_mut() = Some(server);
         self.discovery_file.set(Some(discovery_file));
+    }
+
+    pub(crate) fn host(&self) -> Gd<Node> {
+        self.host.clone()
     }
 
     pub(crate) fn url(&self) -> String {

@@ -51,6 +51,7 @@ const FIELD: &str = "approve";
 /// is told here.
 pub(crate) async fn answer(shared: Arc<Shared>, mut call: ToolCall) -> Answer {
     let begun = Instant::now();
+    call.name = shared.gate.listed_name(&call.name).into_owned();
     // Before the hash is taken: what a client adds differs when it calls again.
     shared.gate.drop_client_keys(&call.name, &mut call.arguments);
     let (tool, client) = (call.name.clone(), call.client.clone());

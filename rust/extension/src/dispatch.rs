@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use crate::app::{App, Shared};
 use crate::calls;
-use crate::editor::Editor;
+use crate::editor::{Caller, Editor};
 use crate::entry::Planned;
 use crate::fault_point;
 use crate::main_thread::Job;
@@ -32,7 +32,8 @@ impl Host for EditorHost {
     }
 
     fn tool(&self, name: &str) -> Option<Arc<ToolSpec>> {
-        self.0.gate.registry().get(name).map(|it| Arc::clone(&it.spec))
+        let name = self.0.gate.listed_name(name);
+        self.0.gate.registry().get(&name).map(|it| Arc::clone(&it.spec))
     }
 
     fn call(&self, call: ToolCall) -> AnswerFuture {
@@ -106,7 +107,12 @@ fn plain_text(result: &str) -> String {
 
 /// Runs one job on the main thread (S2 steps 4 to 10).
 pub(crate) fn run(app: &Rc<App>, job: &mut Job) -> Result<Outcome, ToolError> {
-    let editor = Editor::new(app, job.progress.clone());
+    let editor = Editor::new(app, job.progress.clone()).for_caller(Caller {
+        client: job.call.client.clone(),
+        cancel: job.cancel.clone(),
+        deadline: job.deadline,
+        dry_run: job.call.dry_run,
+    });
     fault_point::reach("plan", &job.call.spec().name);
     let planned = Planned::new(&editor, &job.call)?;
     match planned.decide(&editor, &job.call, job.grant.take())? {

@@ -3,6 +3,8 @@
 //! There is one way through, whoever drives it: an [`Admitted`] comes from the gate, [`Planned`]
 //! from that, and only [`Planned::decide`] says whether [`Planned::commit`] may follow.
 
+use std::rc::Rc;
+
 use godot_mcp_core::approval::{self, Grant, Proposal};
 use godot_mcp_core::gate::{Admitted, Decision, PlanView};
 use godot_mcp_core::{SafetyClass, ToolError};
@@ -10,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::editor::Editor;
 use crate::editor::edit::{self, Edit};
+use crate::extensions::{ScriptTool, run};
 use crate::tool::{Outcome, Runner};
 
 /// A call whose preconditions hold. Nothing has changed.
@@ -17,6 +20,8 @@ pub(crate) enum Planned {
     /// A read or a runtime call: the function is all there is to plan.
     Direct(fn(&Editor, Map<String, Value>) -> Result<Outcome, ToolError>),
     Edit(Box<Edit>),
+    /// A tool of the project.
+    Script(Rc<ScriptTool>),
 }
 
 impl Planned {
@@ -29,6 +34,12 @@ impl Planned {
             Some(Runner::Direct(run) | Runner::PreparedRead(_, run)) => Ok(Self::Direct(*run)),
             Some(Runner::Edit(plan) | Runner::Prepared(_, plan)) => {
                 plan(editor, call.args.clone()).map(|it| Self::Edit(Box::new(it)))
+            }
+            None if editor.app().extensions.tool(&call.spec().name).is_some() => {
+                let tool = editor.app().extensions.tool(&call.spec().name);
+                let tool = tool.ok_or_else(|| ToolError::internal("the tool has gone"))?;
+                tool.guard(editor, &call.args)?;
+                Ok(Self::Script(tool))
             }
             Some(Runner::Offline(_) | Runner::Async(_)) | None => {
                 Err(ToolError::internal(format!("\"{}\" has no function", call.spec().name)))
@@ -58,6 +69,7 @@ impl Planned {
     pub(crate) fn preview(self, editor: &Editor, call: &Admitted) -> Result<Outcome, ToolError> {
         match self {
             Self::Edit(edit) => Ok(edit.preview(editor, call.spec()).into()),
+            Self::Script(tool) => run::preview(editor, &tool, call),
             Self::Direct(_) => Err(ToolError::internal("a call without a plan has no preview")),
         }
     }
@@ -70,7 +82,7 @@ impl Planned {
             client: call.client.clone(),
             title: match self {
                 Self::Edit(edit) => edit.title().to_owned(),
-                Self::Direct(_) => call.spec().name.replace('_', " "),
+                Self::Direct(_) | Self::Script(_) => call.spec().name.replace('_', " "),
             },
             args: call.args.clone(),
             changes: self.changes(call),
@@ -82,6 +94,7 @@ impl Planned {
     pub(crate) fn commit(self, editor: &Editor, call: &Admitted) -> Result<Outcome, ToolError> {
         match self {
             Self::Direct(run) => run(editor, call.args.clone()),
+            Self::Script(tool) => run::start(editor, &tool, &call.args),
             Self::Edit(edit) => edit::commit(*edit, editor, call.spec()),
         }
     }
@@ -89,14 +102,16 @@ impl Planned {
     fn changes(&self, call: &Admitted) -> Value {
         match self {
             Self::Edit(edit) => edit.changes(),
-            Self::Direct(_) => json!([{"run": call.spec().name, "arguments": call.args}]),
+            Self::Direct(_) | Self::Script(_) => {
+                json!([{"run": call.spec().name, "arguments": call.args}])
+            }
         }
     }
 
     fn digest(&self, call: &Admitted) -> String {
         let plan = match self {
             Self::Edit(edit) => edit.fingerprint(),
-            Self::Direct(_) => String::new(),
+            Self::Direct(_) | Self::Script(_) => String::new(),
         };
         approval::digest(&call.spec().name, &call.args, &plan)
     }

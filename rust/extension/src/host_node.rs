@@ -140,6 +140,14 @@ impl GodotMcp {
         }
     }
 
+    /// Scripts of the project have changed. For signals.
+    #[func(gd_self)]
+    fn stir_extensions(_this: Gd<Self>) {
+        if let Some(app) = app::current() {
+            app.extensions.stir();
+        }
+    }
+
     /// Calls that wait for the human: `id`, `tool`, `client`, `safety_class`, `title`, `changes` (a
     /// line each) and `expires_in_s`.
     #[func(gd_self)]
@@ -301,13 +309,19 @@ fn start(
         activity.touch();
     });
     scene_files::watch(plugin);
-    let app = App::new(shared, toolsets::runners(), logger, token);
+    let app = App::new(shared, toolsets::runners(), logger, token, host.clone());
     app.set_server(server, discovery);
     resource_watch::connect(&app, host, plugin);
     if let Some(mut files) = EditorInterface::singleton().get_resource_filesystem() {
         let read = Callable::from_object_method(host, "read_classes");
         if !files.is_connected("script_classes_updated", &read) {
             files.connect("script_classes_updated", &read);
+        }
+        let stir = Callable::from_object_method(host, "stir_extensions");
+        for signal in ["script_classes_updated", "filesystem_changed"] {
+            if !files.is_connected(signal, &stir) {
+                files.connect(signal, &stir);
+            }
         }
     }
     app::install(app);

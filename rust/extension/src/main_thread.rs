@@ -26,6 +26,7 @@ use crate::api::saves;
 use crate::app::{self, App, Glance};
 use crate::dispatch;
 use crate::editor::{Editor, log_feed, resource_watch, scene_keeper};
+use crate::extensions;
 use crate::host_node::drain_log;
 use crate::tool::Outcome;
 
@@ -65,7 +66,8 @@ pub(crate) enum Finished {
 
 impl Job {
     fn is_edit(&self) -> bool {
-        self.call.spec().class != SafetyClass::ReadOnly
+        let spec = self.call.spec();
+        spec.class != SafetyClass::ReadOnly || spec.exclusive
     }
 
     fn is_safe_lane(&self) -> bool {
@@ -357,6 +359,7 @@ impl Pump {
         let idle = queue.is_empty()
             && self.pending.borrow().is_empty()
             && app.saves.is_idle()
+            && !app.extensions.is_due()
             && !scene_keeper::has_deferred();
         if idle || self.running.get() || self.depth.get() > 1 || self.progress_dialog_is_open() {
             return;
@@ -369,6 +372,11 @@ impl Pump {
                 true
             }
         } {}
+        if app.extensions.is_due()
+            && let Err(error) = self.guarded("extensions", || Ok(extensions::refresh(app)))
+        {
+            tracing::error!("{error}");
+        }
         if !app.saves.is_idle()
             && let Err(error) = self.guarded("save", || {
                 saves::work(app);

@@ -2,6 +2,7 @@
 
 mod code;
 mod core;
+mod extensions;
 mod inspection;
 mod journal;
 mod scene_edit;
@@ -21,6 +22,7 @@ const TABLES: &[&[ToolDef]] = &[
     scene_edit::TOOLS,
     scripts::TOOLS,
     code::TOOLS,
+    extensions::TOOLS,
     journal::TOOLS,
 ];
 

@@ -1,0 +1,59 @@
+@tool
+class_name MCPToolkitToolContext
+extends RefCounted
+## One call of a tool, for the handler that runs it.
+##
+## It is over when the handler has returned, so do not keep it.
+
+## The caller has gone away, or the time is up. Connect what ends a wait.
+signal cancelled
+
+var _cancelled := false
+var _over := false
+var _dry_run := false
+var _client := ""
+var _deadline := 0
+var _progress := Callable()
+
+
+## Whether nobody waits for the answer any more.
+func is_cancelled() -> bool:
+	return _cancelled
+
+
+## Tells the client how far the work is.
+func progress(done: float, total: float = -1.0, text: String = "") -> void:
+	if _is_open() and _progress.is_valid():
+		_progress.call(done, total, text)
+
+
+## Whether the caller only wants to know what would be done.
+func is_dry_run() -> bool:
+	return _dry_run
+
+
+## Name that the client gave itself.
+func client_name() -> String:
+	return _client
+
+
+## Time that is left, in milliseconds.
+func deadline_ms() -> int:
+	return maxi(_deadline - Time.get_ticks_msec(), 0)
+
+
+func _cancel() -> void:
+	if not _cancelled:
+		_cancelled = true
+		cancelled.emit()
+
+
+func _end() -> void:
+	_over = true
+	_progress = Callable()
+
+
+func _is_open() -> bool:
+	if _over:
+		push_warning("MCP: the context of a call is used after its handler has returned.")
+	return not _over
