@@ -48,6 +48,7 @@ use godot_mcp_core::paths::{Access, Roots};
 use godot_mcp_core::{CancelFlag, Code, ToolError};
 
 use crate::app::{App, Shared};
+use crate::main_thread::Within;
 use scene::Scene;
 
 /// The editor, as one call sees it. Main thread only.
@@ -64,6 +65,8 @@ pub(crate) struct Caller {
     pub(crate) cancel: CancelFlag,
     pub(crate) deadline: Instant,
     pub(crate) dry_run: bool,
+    pub(crate) id: u64,
+    pub(crate) within: Within,
 }
 
 impl Editor {
