@@ -2,10 +2,15 @@
 
 mod code;
 mod core;
+mod input_map;
 mod inspection;
 mod journal;
+mod project;
+mod project_scaffold;
+mod resources_edit;
 mod scene_edit;
 mod scripts;
+mod user_data;
 
 use std::collections::HashMap;
 
@@ -21,6 +26,11 @@ const TABLES: &[&[ToolDef]] = &[
     scene_edit::TOOLS,
     scripts::TOOLS,
     code::TOOLS,
+    resources_edit::TOOLS,
+    project::TOOLS,
+    project_scaffold::TOOLS,
+    input_map::TOOLS,
+    user_data::TOOLS,
     journal::TOOLS,
 ];
 

@@ -9,9 +9,11 @@ mod fingerprint;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use godot::builtin::{StringName, Variant, VariantType};
+use godot::builtin::{GString, PackedStringArray, StringName, VarArray, Variant, VariantType};
 use godot::classes::undo_redo::MergeMode;
-use godot::classes::{EditorInterface, EditorUndoRedoManager, Node, Object, RefCounted};
+use godot::classes::{
+    EditorInterface, EditorUndoRedoManager, Node, Object, ProjectSettings, RefCounted,
+};
 use godot::meta::ToGodot;
 use godot::obj::{Gd, NewGd, Singleton};
 use godot_mcp_core::spec::ToolSpec;
@@ -20,11 +22,11 @@ use serde_json::{Map, Value, json};
 
 use super::Editor;
 use super::file_diff;
-use super::files::{self, FileKeeper};
+use super::files::{self, FileKeeper, SettingValue};
 use super::persistence::{self, Verdict};
 use super::scene::Scene;
 use super::values;
-use super::{properties, references};
+use super::{project_settings, properties, references, scene_keeper};
 use crate::app::App;
 use crate::fault_point;
 use crate::tool::Outcome;
@@ -49,6 +51,20 @@ pub(crate) enum Op {
     File {
         path: String,
         bytes: Option<Vec<u8>>,
+    },
+    /// Sets project settings and saves them, or restores `project.godot` to the byte.
+    Settings {
+        values: Vec<SettingValue>,
+        bytes: Option<Vec<u8>>,
+    },
+    /// Makes a folder, or removes an empty one.
+    Folder {
+        path: String,
+        exists: bool,
+    },
+    /// Brings what is loaded from files to their state, once all steps are done.
+    Refresh {
+        paths: Vec<String>,
     },
 }
 
@@ -95,6 +111,14 @@ impl Op {
                 .map(drop)
                 .map_err(|it| ToolError::internal(format!("the engine refused {method}: {it}"))),
             Self::File { path, bytes } => FileKeeper::write(keeper, path, bytes.as_deref()),
+            Self::Settings { values, bytes } => {
+                FileKeeper::put_settings(keeper, values, bytes.as_deref())
+            }
+            Self::Folder { path, exists } => FileKeeper::put_folder(path, *exists),
+            Self::Refresh { paths } => {
+                keeper.clone().call("refresh_later", &[string_array(paths)]);
+                Ok(())
+            }
         }
     }
 
@@ -111,8 +135,21 @@ impl Op {
             }
             Self::Call { object, method, args } => manager.add_do_method(object, method, args),
             Self::File { path, bytes } => {
-                let args = [path.to_variant(), FileKeeper::bytes_variant(bytes.as_deref())];
+                let bytes = FileKeeper::bytes_variant(bytes.as_deref());
+                let args = [path.to_variant(), bytes];
                 record_call(keeper, "restore", &args, undo, manager);
+            }
+            Self::Settings { values, bytes } => {
+                let values: VarArray = values.iter().map(SettingValue::to_variant).collect();
+                let bytes = FileKeeper::bytes_variant(bytes.as_deref());
+                record_call(keeper, "settings", &[values.to_variant(), bytes], undo, manager);
+            }
+            Self::Folder { path, exists } => {
+                let args = [path.to_variant(), exists.to_variant()];
+                record_call(keeper, "folder", &args, undo, manager);
+            }
+            Self::Refresh { paths } => {
+                record_call(keeper, "refresh_later", &[string_array(paths)], undo, manager);
             }
         }
     }
@@ -121,13 +158,20 @@ impl Op {
     pub(crate) fn object(&self) -> Option<&Gd<Object>> {
         match self {
             Self::Set { object, .. } | Self::Call { object, .. } => Some(object),
-            Self::File { .. } => None,
+            Self::File { .. }
+            | Self::Settings { .. }
+            | Self::Folder { .. }
+            | Self::Refresh { .. } => None,
         }
     }
 
     fn is_file(&self) -> bool {
-        matches!(self, Self::File { .. })
+        matches!(self, Self::File { .. } | Self::Refresh { .. })
     }
+}
+
+fn string_array(paths: &[String]) -> Variant {
+    paths.iter().map(GString::from).collect::<PackedStringArray>().to_variant()
 }
 
 fn record_call(
@@ -177,6 +221,8 @@ enum Check {
     Answers { object: Gd<Object>, method: StringName, args: Vec<Variant>, wanted: Variant },
     /// The file holds these bytes, or does not exist.
     File { path: String, bytes: Option<Vec<u8>> },
+    /// The project setting has this value; null when there is none.
+    Setting { name: String, value: Variant },
 }
 
 /// One step: how it is shown, how it is made, how it is taken back.
@@ -305,16 +351,25 @@ impl Edit {
         Self::new(title, root.map_or(Scope::Project, Scope::Files))
     }
 
-    /// Writes a file, or deletes it when there are no bytes. Missing folders are made, a `.uid` goes
-    /// with its file, and what is loaded from it is brought up to date (S6.5).
+    /// Writes a file, or deletes it when there are no bytes. Missing folders are made, `.uid` and
+    /// `.import` go with their file, and what is loaded from it is brought up to date (S6.5).
     pub(crate) fn write_file(&mut self, path: &str, bytes: Option<Vec<u8>>) {
         let old = files::bytes(path);
+        self.replace_file(path, old, bytes);
+    }
+
+    /// As `write_file`, when earlier steps of the edit leave the file with the bytes `old`.
+    pub(crate) fn replace_file(
+        &mut self,
+        path: &str,
+        old: Option<Vec<u8>>,
+        bytes: Option<Vec<u8>>,
+    ) {
         if old == bytes {
             return;
         }
-        let size = bytes.as_ref().map(Vec::len);
-        let mut change = match size {
-            Some(size) => json!({"write": path, "bytes": size}),
+        let mut change = match &bytes {
+            Some(bytes) => json!({"write": path, "bytes": bytes.len()}),
             None => json!({"delete": path}),
         };
         if let Some(old) = &old {
@@ -323,11 +378,56 @@ impl Edit {
                 change["diff"] = json!(diff);
             }
         }
-        let mut step = Step::new(change)
-            .apply(Op::File { path: path.to_owned(), bytes: bytes.clone() })
-            .revert(Op::File { path: path.to_owned(), bytes: old });
+        let op = |bytes: Option<Vec<u8>>| Op::File { path: path.to_owned(), bytes };
+        let mut step = Step::new(change).apply(op(bytes.clone())).revert(op(old));
         step.checks.push(Check::File { path: path.to_owned(), bytes });
         self.steps.push(step);
+    }
+
+    /// Makes a folder, or removes one that is empty by then.
+    pub(crate) fn folder(&mut self, path: &str, exists: bool) {
+        let change = if exists { "add_folder" } else { "delete_folder" };
+        let op = |exists| Op::Folder { path: path.to_owned(), exists };
+        self.steps.push(Step::new(json!({change: path})).apply(op(exists)).revert(op(!exists)));
+    }
+
+    /// Sets project settings and saves `project.godot`; undo restores its exact bytes. A null value
+    /// removes a setting, and gives one of the engine's its default. Refused when the file was
+    /// changed outside the editor.
+    pub(crate) fn set_settings(&mut self, values: &[(String, Variant)]) -> Result<(), ToolError> {
+        project_settings::check_unchanged()?;
+        let settings = ProjectSettings::singleton();
+        let (mut apply, mut revert) = (Vec::new(), Vec::new());
+        for (name, value) in values {
+            let (old, order) = match settings.has_setting(name) {
+                true => (own_copy(&settings.get_setting(name)), settings.get_order(name)),
+                false => (Variant::nil(), -1),
+            };
+            let value = match value.is_nil() && project_settings::is_engines(name) {
+                true => project_settings::default_of(name),
+                false => own_copy(value),
+            };
+            if values::equal(&old, &value) {
+                continue;
+            }
+            let mut step = Step::new(set_change(name, &old, &value));
+            step.checks.push(Check::Setting { name: name.clone(), value: value.clone() });
+            self.steps.push(step);
+            let place = if value.is_nil() { -1 } else { order };
+            apply.push(SettingValue { name: name.clone(), value, order: place });
+            revert.push(SettingValue { name: name.clone(), value: old, order });
+        }
+        if apply.is_empty() {
+            return Ok(());
+        }
+        revert.reverse();
+        let bytes = files::bytes(files::PROJECT_FILE);
+        self.steps.push(
+            Step::new(json!({"write": files::PROJECT_FILE}))
+                .apply(Op::Settings { values: apply, bytes: None })
+                .revert(Op::Settings { values: revert, bytes }),
+        );
+        Ok(())
     }
 
     /// Holds the answer back until what the edit set off has come about.
@@ -616,6 +716,19 @@ impl Edit {
                         )));
                     }
                 }
+                Check::Setting { name, value } => {
+                    let settings = ProjectSettings::singleton();
+                    let found = match settings.has_setting(name) {
+                        true => settings.get_setting(name),
+                        false => Variant::nil(),
+                    };
+                    if !values::same(value, &found) {
+                        return Err(ToolError::internal(format!(
+                            "the setting \"{name}\" reads back as {}",
+                            values::summary(&found)
+                        )));
+                    }
+                }
             }
         }
         Ok(facts)
@@ -740,12 +853,13 @@ pub(crate) fn commit(
     extra.insert("undo_token".into(), json!(token));
     FileKeeper::reloaded(&keeper).tell(&mut extra);
     let mut settle = edit.settle.take();
-    if settle.is_none() && !FileKeeper::is_settling(&keeper) {
+    let waits = FileKeeper::is_settling(&keeper) || scene_keeper::has_deferred();
+    if settle.is_none() && !waits {
         return Ok(finish(&edit, editor, late, extra).into());
     }
     let (spec, mut late) = (spec.clone(), late);
     Ok(Outcome::Wait(Box::new(move |editor| -> Option<Answer> {
-        if FileKeeper::is_settling(&keeper) {
+        if FileKeeper::is_settling(&keeper) || scene_keeper::has_deferred() {
             return None;
         }
         if let Some(settle) = &mut settle {
