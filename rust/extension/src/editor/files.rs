@@ -52,9 +52,7 @@ impl FileKeeper {
     /// Entry for undo and redo: bytes to write, or null to delete.
     #[func(gd_self)]
     fn restore(this: Gd<Self>, path: GString, bytes: Variant) {
-        // Null converts to an empty array, which would leave an empty file.
-        let bytes = (!bytes.is_nil())
-            .then(|| bytes.try_to::<PackedByteArray>().unwrap_or_default().to_vec());
+        let bytes = read_bytes(&bytes);
         let path = path.to_string();
         let known = this.bind().written.borrow().get(&path).map(|it| it.digest);
         // A file that was deleted before and is to be deleted again was made anew by another step of
@@ -82,7 +80,7 @@ impl FileKeeper {
     #[func(gd_self)]
     fn settings(this: Gd<Self>, values: VarArray, bytes: Variant) {
         let values: Vec<SettingValue> = values.iter_shared().filter_map(read_setting).collect();
-        let bytes = bytes.try_to::<PackedByteArray>().ok().map(|it| it.to_vec());
+        let bytes = read_bytes(&bytes);
         if let Err(error) = Self::put_settings(&this, &values, bytes.as_deref()) {
             godot_warn!("MCP: {}.", error.message);
         }
@@ -128,6 +126,11 @@ impl SettingValue {
     pub(crate) fn to_variant(&self) -> Variant {
         varray![&self.name.to_variant(), &self.value, &self.order.to_variant()].to_variant()
     }
+}
+
+/// Null converts to an empty array, which would leave an empty file.
+fn read_bytes(bytes: &Variant) -> Option<Vec<u8>> {
+    (!bytes.is_nil()).then(|| bytes.try_to::<PackedByteArray>().unwrap_or_default().to_vec())
 }
 
 fn read_setting(entry: Variant) -> Option<SettingValue> {

@@ -12,7 +12,7 @@ use godot::obj::{Gd, Singleton};
 use godot_mcp_core::{Code, ToolError, suggest};
 
 use super::files;
-use super::values::Slot;
+use super::values::{self, Slot};
 
 /// Settings from this place on come from the project instead of the engine.
 const FIRST_OWN_ORDER: i32 = 1 << 16;
@@ -167,8 +167,8 @@ pub(crate) fn default_of(name: &str) -> Variant {
 
 /// Whether the file has the setting: it is the project's own, or differs from the default.
 pub(crate) fn is_changed(name: &str) -> bool {
-    let settings = object();
-    !is_engines(name) || settings.property_can_revert(name)
+    let value = ProjectSettings::singleton().get_setting(name);
+    !is_engines(name) || !values::equal(&value, &default_of(name))
 }
 
 /// Sections in which every setting is the engine's.

@@ -2,7 +2,7 @@ use super::{action_names, is_engines};
 use crate::editor::project_settings::{self, Action};
 use crate::tool_prelude::*;
 
-/// The project's actions with their events as text, and the names of the engine's `ui_` actions.
+/// The project's actions with their events as text, and the names of the engine's own.
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ListInputActions {}
 

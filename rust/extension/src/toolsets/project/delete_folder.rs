@@ -71,7 +71,7 @@ impl EditTool for DeleteFolder {
         let mut edit =
             if open.is_empty() { Edit::of_files(title) } else { Edit::of_project(title) };
         edit.fact("path", path.as_str());
-        edit.fact("files_total", names.len());
+        edit.fact("files_total", names.iter().filter(|it| !goes_along(it, &names)).count());
         edit.fact("still_referenced_by", users(&path, &names));
         for scene in open {
             close_step(&mut edit, scene);

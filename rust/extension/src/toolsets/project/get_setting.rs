@@ -28,7 +28,7 @@ impl Tool for GetSetting {
                 "",
                 json!({
                     "exists": false, "value": null,
-                    "suggestions": ["application/config/name"]
+                    "suggestions": "*"
                 }),
             )
             .args(json!({"name": "application/config/nme"})),
