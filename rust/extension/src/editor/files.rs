@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use godot::builtin::{GString, PackedByteArray, PackedStringArray, VarArray, Variant, varray};
 use godot::classes::resource_loader::CacheMode;
 use godot::classes::{
-    EditorInterface, PackedScene, ProjectSettings, RefCounted, Resource, ResourceLoader, Shader,
+    EditorInterface, PackedScene, ProjectSettings, RefCounted, Resource, ResourceLoader,
+    ResourceUid, Shader,
 };
 use godot::global::{Error, godot_error, godot_warn};
 use godot::meta::ToGodot;
@@ -223,6 +224,9 @@ impl FileKeeper {
                     let sidecar = with_suffix(&file, suffix);
                     if !sidecar.exists() {
                         write_whole(&sidecar, bytes)?;
+                        if *suffix == ".uid" {
+                            register_uid(path, bytes);
+                        }
                     }
                 }
                 write_whole(&file, bytes)
@@ -308,6 +312,17 @@ impl FileKeeper {
 
     fn remember(&self, path: &str, change: impl FnOnce(&mut Written)) {
         change(self.written.borrow_mut().entry(path.to_owned()).or_default());
+    }
+}
+
+/// The engine learns by a scan which file a UID belongs to; whoever loads the file before that finds
+/// its UID and nothing behind it.
+fn register_uid(path: &str, bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let mut ids = ResourceUid::singleton();
+    let id = ids.text_to_id(text.trim());
+    if id >= 0 && !ids.has_id(id) {
+        ids.add_id(id, path);
     }
 }
 

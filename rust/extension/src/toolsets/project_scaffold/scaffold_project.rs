@@ -85,11 +85,11 @@ impl EditTool for ScaffoldProject {
                 edit.folder(&folder, true);
             }
         }
-        // Settings first: the scripts name the autoload.
-        edit.set_settings(&self.settings(&main_scene))?;
         for (path, text) in wanted {
             edit.write_file(&path, Some(text.into_bytes()));
         }
+        // The editor loads an autoload at once. Scripts that name it are compiled after all steps.
+        edit.set_settings(&self.settings(&main_scene))?;
         edit.verdict(Verdict::yes(main_scene));
         Ok(edit)
     }
