@@ -20,6 +20,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 ADDON = ROOT / "addons" / "godot_mcp"
 # Thin scripts at paths that extensions for another toolkit name.
 OLD_PATHS = ROOT / "addons" / "godot_mcp_toolkit"
+# JSON Schemas of the files that a project may write for us.
+SCHEMAS = ROOT / "schemas"
 # Licenses that may be shipped in a library under MIT. Another one stops the packing.
 ALLOWED = {
     "MIT", "MIT-0", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-2-Clause", "BSD-3-Clause",
@@ -141,6 +143,9 @@ def main() -> None:
                 path = file.relative_to(folder).as_posix()
                 if file.is_file() and not LEFT_OUT.search(path):
                     add(archive, f"addons/{folder.name}/{path}", file.read_bytes())
+        for file in sorted(SCHEMAS.rglob("*.schema.json")):
+            path = file.relative_to(SCHEMAS).as_posix()
+            add(archive, f"addons/godot_mcp/schemas/{path}", file.read_bytes())
         for name, file in libraries:
             add(archive, f"addons/godot_mcp/bin/{name}", file.read_bytes(), 0o755)
         add(archive, "addons/godot_mcp/LICENSE", (ROOT / "LICENSE").read_bytes())

@@ -21,7 +21,10 @@ var _extensions: Dictionary[String, String] = {}
 ## Scripts that must not ship and that the engine has not offered yet.
 var _missing: Dictionary[String, bool] = {}
 var _extends: RegEx
+## The token, as [method PackedByteArray.hex_encode] spells it.
 var _token := ""
+## Files of the editor that hold less during an export: what they held, and what we put there.
+var _shortened: Dictionary[String, Array] = {}
 
 
 func _get_name() -> String:
@@ -32,25 +35,28 @@ func _get_name() -> String:
 
 
 func _export_begin(_features: PackedStringArray, _is_debug: bool, _path: String, _flags: int) -> void:
-	_token = FileAccess.get_file_as_string(TOKEN_FILE).strip_edges() if FileAccess.file_exists(TOKEN_FILE) else ""
+	_restore()
+	_token = ""
+	if FileAccess.file_exists(TOKEN_FILE):
+		_token = FileAccess.get_file_as_string(TOKEN_FILE).strip_edges().to_utf8_buffer().hex_encode()
 	_find_extensions()
 	_missing.clear()
 	if get_export_preset().get_script_export_mode() != EditorExportPreset.MODE_SCRIPT_TEXT:
 		for it in ProjectSettings.get_global_class_list():
 			if it["language"] == &"GDScript" and _is_ours(it["path"]):
 				_missing[it["path"]] = true
-	# The engine ships both lists by itself, and a game that finds our names there looks for us.
-	_add_extension_list()
-	_add_class_list()
+	_shorten_extension_list()
+	_shorten_class_list()
 
 
 func _export_file(path: String, type: String, _features: PackedStringArray) -> void:
 	_missing.erase(path)
-	if _is_ours(path) or _extends_ours(path, type) or _has_token(path, type):
+	if _is_ours(path) or _extends_ours(path, type) or _has_token(path):
 		skip()
 
 
 func _export_end() -> void:
+	_restore()
 	var excluded := get_export_preset().get_exclude_filter().split(",", false)
 	var left: Array[String] = []
 	for path: String in _missing:
@@ -90,31 +96,56 @@ func _is_ours(path: String) -> bool:
 
 ## A part of an extension that has no class name of its own.
 func _extends_ours(path: String, type: String) -> bool:
-	return type == "GDScript" and _extends.search(FileAccess.get_file_as_string(path)) != null
+	var script := path.trim_suffix(".uid")
+	return ((type == "GDScript" or script != path) and script.get_extension() == "gd"
+			and _extends.search(FileAccess.get_file_as_string(script)) != null)
 
 
 ## Configurations of clients have many names.
-func _has_token(path: String, type: String) -> bool:
-	if _token.is_empty() or not type.is_empty():
+func _has_token(path: String) -> bool:
+	if _token.is_empty() or FileAccess.file_exists(path + ".import"):
 		return false
 	var file := FileAccess.open(path, FileAccess.READ)
 	if file == null or file.get_length() > MAX_CONFIGURATION:
 		return false
-	return file.get_as_text().contains(_token)
+	# Not every file is text, and the engine prints an error about what is none.
+	return file.get_buffer(file.get_length()).hex_encode().contains(_token)
 
 
-func _add_extension_list() -> void:
+## A game that finds the addon in this list looks for its library and prints errors.
+func _shorten_extension_list() -> void:
 	if not FileAccess.file_exists(EXTENSION_LIST):
 		return
 	var lines := FileAccess.get_file_as_string(EXTENSION_LIST).split("\n", false)
 	var kept := Array(lines).filter(func(line: String) -> bool: return not line.begins_with(ADDON))
-	add_file(EXTENSION_LIST, ("\n".join(kept) + "\n").to_utf8_buffer(), false)
+	_shorten(EXTENSION_LIST, "".join(kept.map(func(line: String) -> String: return line + "\n")))
 
 
-func _add_class_list() -> void:
+func _shorten_class_list() -> void:
 	var config := ConfigFile.new()
-	if config.load(CLASS_LIST) != OK:
+	if not FileAccess.file_exists(CLASS_LIST) or config.load(CLASS_LIST) != OK:
 		return
 	var list: Array = config.get_value("", "list", [])
 	config.set_value("", "list", list.filter(func(it: Dictionary) -> bool: return not _is_ours(it["path"])))
-	add_file(CLASS_LIST, config.encode_to_text().to_utf8_buffer(), false)
+	_shorten(CLASS_LIST, config.encode_to_text())
+
+
+## The engine ships its lists as they are on the disk when an export ends; a copy that is added to the
+## game is no help, since both are then in it.
+func _shorten(path: String, text: String) -> void:
+	_shortened[path] = [FileAccess.get_file_as_bytes(path), text.to_utf8_buffer()]
+	_write(path, text.to_utf8_buffer())
+
+
+func _restore() -> void:
+	for path in _shortened:
+		# The editor may have written it anew meanwhile.
+		if FileAccess.get_file_as_bytes(path) == _shortened[path][1]:
+			_write(path, _shortened[path][0])
+	_shortened.clear()
+
+
+func _write(path: String, bytes: PackedByteArray) -> void:
+	var file := FileAccess.open(path, FileAccess.WRITE)
+	if file != null:
+		file.store_buffer(bytes)

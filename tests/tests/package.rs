@@ -52,7 +52,7 @@ fn the_archive_works_in_an_empty_project() {
     }
     let addon = names(&project.join("addons/godot_mcp"));
     for expected in
-        ["LICENSE", "README.md", "THIRD_PARTY_LICENSES.txt", "bin", "dock", "plugin.cfg"]
+        ["LICENSE", "README.md", "THIRD_PARTY_LICENSES.txt", "bin", "dock", "plugin.cfg", "schemas"]
     {
         assert!(addon.iter().any(|it| it == expected), "{expected} in {addon:?}");
     }

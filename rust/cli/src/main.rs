@@ -1,5 +1,6 @@
 //! `godot-mcp`: the command line of Godot MCP.
 
+mod commands;
 mod configure;
 mod doctor;
 mod godot;
@@ -67,6 +68,11 @@ enum Command {
     },
     /// Write the entry of this project into the configuration of a client.
     Configure(configure::Configure),
+    /// Look at the commands that a project declares, without an editor.
+    Commands {
+        #[command(subcommand)]
+        action: commands::Action,
+    },
 }
 
 #[derive(Args)]
@@ -98,6 +104,7 @@ fn main() -> ExitCode {
             doctor::run(project.project.as_deref(), godot.godot.as_deref(), json)
         }
         Command::Configure(options) => configure::run(&options),
+        Command::Commands { action } => commands::run(&action),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

@@ -6,6 +6,7 @@ pub mod args;
 pub mod audit;
 pub mod call;
 pub mod clock;
+pub mod commands;
 pub mod completion;
 pub mod conflict;
 pub mod content;
