@@ -333,7 +333,15 @@ impl Run<'_> {
 
     /// Everything that must not change: editor state and files.
     fn state(&mut self) -> (Value, Files) {
-        (self.human.run(STATE), self.files())
+        // The editor looks once a frame which scenes have unsaved changes.
+        let mut state = self.human.run(STATE);
+        for _ in 0..10 {
+            let next = self.human.run(STATE);
+            if std::mem::replace(&mut state, next) == state {
+                break;
+            }
+        }
+        (state, self.files())
     }
 
     fn unchanged(&mut self, state: &(Value, Files), what: &str) -> Result<(), String> {

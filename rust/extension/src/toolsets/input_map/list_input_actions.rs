@@ -12,13 +12,9 @@ impl Tool for ListInputActions {
 
     fn examples() -> Vec<Example> {
         vec![
-            Example::answer(
-                "Lists an action.",
-                "",
-                json!({"actions": [{"name": "dash", "events": []}], "engine_actions": "*"}),
-            )
-            .after("add_input_action", json!({"name": "dash"}))
-            .args(json!({})),
+            Example::answer("Lists an action.", "", json!({"actions": "*", "engine_actions": "*"}))
+                .after("add_input_action", json!({"name": "dash"}))
+                .args(json!({})),
         ]
     }
 }
