@@ -14,7 +14,7 @@ use crate::notation;
 /// Fields of an answer that a preview cannot know (S4.1).
 const ONLY_AFTERWARDS: &[&str] = &["dry_run", "applied", "undo_token"];
 /// Tools whose preview has a shape of its own, by contract.
-const OWN_PREVIEW: &[&str] = &["godot_undo", "godot_redo"];
+const OWN_PREVIEW: &[&str] = &["godot_undo", "godot_redo", "run_commands"];
 /// What a read may change: nothing but the store behind `snapshot_subtree`.
 const STATE: &str = r#"
 var manager := EditorInterface.get_editor_undo_redo()

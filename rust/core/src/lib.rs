@@ -27,6 +27,7 @@ pub mod question;
 pub mod rate;
 pub mod registry;
 pub mod safety;
+pub mod scene_text;
 pub mod scene_uses;
 pub mod schema;
 pub mod script_source;

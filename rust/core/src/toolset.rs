@@ -35,6 +35,16 @@ pub const TOOLSETS: &[Toolset] = &[
         keywords: &["add", "remove", "reparent", "signal", "instance", "script", "save", "open"],
     },
     Toolset {
+        name: "composite",
+        description: "Several nodes, properties or calls at once, in one undo step.",
+        keywords: &["many", "bulk", "transaction", "atomic", "children", "build", "commands"],
+    },
+    Toolset {
+        name: "batch",
+        description: "One property on many nodes or in many scenes; nodes by class; dependencies.",
+        keywords: &["many", "bulk", "all", "files", "mass", "type", "replace"],
+    },
+    Toolset {
         name: "scripts",
         description: "Read, write and patch scripts, undoable, with parse errors in the answer.",
         keywords: &["gdscript", "code", "source", "edit", "compile", "check", "syntax", "csharp"],

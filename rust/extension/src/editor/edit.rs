@@ -8,6 +8,7 @@ mod fingerprint;
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 
 use godot::builtin::{GString, PackedStringArray, StringName, VarArray, Variant, VariantType};
 use godot::classes::undo_redo::MergeMode;
@@ -165,6 +166,17 @@ impl Op {
         }
     }
 
+    /// The same, with files through the keeper of its edit.
+    fn kept_by(&self, keeper: &Gd<FileKeeper>) -> Self {
+        match self {
+            Self::File { path, bytes } => {
+                let args = [path.to_variant(), FileKeeper::bytes_variant(bytes.as_deref())];
+                Self::call(keeper, "restore", &args)
+            }
+            other => other.clone(),
+        }
+    }
+
     fn is_file(&self) -> bool {
         matches!(self, Self::File { .. } | Self::Refresh { .. })
     }
@@ -216,13 +228,31 @@ fn alive(object: &Gd<Object>) -> Result<Gd<Object>, ToolError> {
 /// What must hold after the edit.
 enum Check {
     /// The property reads back as it was written, or as the engine normalizes it (S10.6).
-    Property { object: Gd<Object>, property: StringName, wanted: Variant, old: Variant },
+    Property {
+        shown: String,
+        object: Gd<Object>,
+        property: StringName,
+        wanted: Variant,
+        old: Variant,
+    },
     /// A call of a const method answers this.
-    Answers { object: Gd<Object>, method: StringName, args: Vec<Variant>, wanted: Variant },
+    Answers {
+        object: Gd<Object>,
+        method: StringName,
+        args: Vec<Variant>,
+        wanted: Variant,
+    },
     /// The file holds these bytes, or does not exist.
-    File { path: String, bytes: Option<Vec<u8>> },
+    File {
+        path: String,
+        bytes: Option<Vec<u8>>,
+    },
     /// The project setting has this value; null when there is none.
-    Setting { name: String, value: Variant },
+    Setting {
+        name: String,
+        value: Variant,
+    },
+    Own(Box<dyn Fn() -> Result<(), ToolError>>),
 }
 
 /// One step: how it is shown, how it is made, how it is taken back.
@@ -430,6 +460,13 @@ impl Edit {
         Ok(())
     }
 
+    /// A check of the tool's own, after all steps: when it fails, the edit is taken back.
+    pub(crate) fn check(&mut self, check: Box<dyn Fn() -> Result<(), ToolError>>) {
+        let mut step = Step::new(Value::Null);
+        step.checks.push(Check::Own(check));
+        self.steps.push(step);
+    }
+
     /// Holds the answer back until what the edit set off has come about.
     pub(crate) fn settle(&mut self, settle: Settle) {
         self.settle = Some(settle);
@@ -513,6 +550,7 @@ impl Edit {
             step = step.revert(Op::set(&object, carrier, &object.get(*carrier)));
         }
         step.checks.push(Check::Property {
+            shown: shown.to_owned(),
             object,
             property: StringName::from(property),
             wanted: value,
@@ -533,13 +571,15 @@ impl Edit {
     {
         let object = object.clone().upcast::<Object>();
         let (old, value) = (Variant::nil(), own_copy(value));
-        let change = json!({"set": format!("{shown}:{property}"), "new": values::summary(&value)});
+        let shown = format!("{shown}:{property}");
+        let change = json!({"set": shown, "new": values::summary(&value)});
         let mut step = Step::new(change).apply(Op::set(&object, property, &value));
         // An undone node points at nothing, so nothing dangles when what it pointed at goes too.
         if let Some(without) = references::without_nodes(&value) {
             step = step.revert(Op::set(&object, property, &without));
         }
         step.checks.push(Check::Property {
+            shown,
             object,
             property: StringName::from(property),
             wanted: value,
@@ -563,6 +603,7 @@ impl Edit {
         }
         let wanted = script.clone();
         step.checks.push(Check::Property {
+            shown: format!("{target}:script"),
             object,
             property: StringName::from("script"),
             wanted,
@@ -658,10 +699,11 @@ impl Edit {
 
     /// Reads back what was written (S2 step 9). Answers what the engine clamped.
     fn verify(&self) -> Result<Map<String, Value>, ToolError> {
-        let mut facts = Map::new();
-        for check in self.steps.iter().flat_map(|it| &it.checks) {
+        let mut clamped = Map::new();
+        let checks = || self.steps.iter().flat_map(|it| &it.checks);
+        for check in checks() {
             match check {
-                Check::Property { object, property, wanted, old } => {
+                Check::Property { shown, object, property, wanted, old } => {
                     let found = alive(object)?.get(property);
                     if values::same(wanted, &found) {
                         continue;
@@ -691,7 +733,9 @@ impl Edit {
                         .required("value")
                         .hint("a setter or another property may forbid it; nothing was changed"));
                     }
-                    facts.insert("clamped".into(), json!(true));
+                    if clamped.len() >= MAX_CHANGES {
+                        continue;
+                    }
                     let slot = values::Slot::of(object, &property.to_string());
                     let context = values::Context {
                         scene_root: EditorInterface::singleton().get_edited_scene_root(),
@@ -699,7 +743,7 @@ impl Edit {
                         check_path: &|_| Ok(()),
                     };
                     let read = values::encode(&found, slot.as_ref(), &context);
-                    facts.insert("applied_value".into(), read);
+                    clamped.insert(shown.clone(), read);
                 }
                 Check::Answers { object, method, args, wanted } => {
                     let found = alive(object)?.call(method, args);
@@ -729,7 +773,17 @@ impl Edit {
                         )));
                     }
                 }
+                Check::Own(check) => check()?,
             }
+        }
+        let mut facts = Map::new();
+        if !clamped.is_empty() {
+            facts.insert("clamped".into(), json!(true));
+            let sets = checks().filter(|it| matches!(it, Check::Property { .. })).count();
+            match clamped.values().next() {
+                Some(only) if sets == 1 => facts.insert("applied_value".into(), only.clone()),
+                _ => facts.insert("applied_values".into(), Value::Object(clamped)),
+            };
         }
         Ok(facts)
     }
@@ -744,32 +798,188 @@ impl Edit {
         FileKeeper::refresh(keeper);
     }
 
-    /// Enters the applied edit into the history, without running it again.
-    fn record(&self, editor: &Editor, keeper: &Gd<FileKeeper>) -> Option<String> {
-        let context: Gd<Object> = match &self.scope {
-            Scope::Scene(root) | Scope::Files(root) => root.clone().upcast(),
-            Scope::Project => keeper.clone().upcast(),
-            Scope::EditorState(_) => return None,
-        };
-        let mut done: Vec<Op> = self.steps.iter().flat_map(|it| &it.apply).cloned().collect();
-        let mut undone: Vec<Op> =
-            self.steps.iter().rev().flat_map(|it| &it.revert).cloned().collect();
-        if done.iter().any(Op::is_file) {
-            done.push(Op::call(keeper, "refresh_scripts", &[]));
-            undone.push(Op::call(keeper, "refresh_scripts", &[]));
-        }
-        let entry = HistoryEntry {
-            title: &self.title,
-            context,
-            mark_unsaved: matches!(self.scope, Scope::Scene(_)),
-            done: &done,
-            undone: &undone,
-            keep_done: self.steps.iter().flat_map(|it| it.keep_done.clone()).collect(),
-            keep_undone: self.steps.iter().flat_map(|it| it.keep_undone.clone()).collect(),
-            execute: false,
-        };
-        entry.enter(Some(editor.app()), keeper)
+    fn writes_files(&self) -> bool {
+        self.steps.iter().flat_map(|it| &it.apply).any(Op::is_file)
     }
+}
+
+/// An edit that is applied and verified, and not in the history. Dropped like this, it is taken back.
+pub(crate) struct Applied {
+    /// None once it is recorded.
+    edit: Option<Edit>,
+    keeper: Gd<FileKeeper>,
+    spec: Arc<ToolSpec>,
+    extra: Map<String, Value>,
+}
+
+impl Applied {
+    /// Applies and verifies. What fails has left no trace.
+    pub(crate) fn new(edit: Edit, spec: &Arc<ToolSpec>) -> Result<Self, ToolError> {
+        let keeper = FileKeeper::new_gd();
+        if matches!(edit.scope, Scope::EditorState(_)) {
+            return Err(ToolError::internal("a change of editor state is not applied in steps"));
+        }
+        let mut extra = match edit.is_empty() {
+            true => Map::new(),
+            false => edit.apply(&keeper, spec)?,
+        };
+        FileKeeper::reloaded(&keeper).tell(&mut extra);
+        Ok(Self { edit: Some(edit), keeper, spec: Arc::clone(spec), extra })
+    }
+
+    fn changes_something(&self) -> bool {
+        self.edit.as_ref().is_some_and(|it| !it.is_empty())
+    }
+}
+
+impl Drop for Applied {
+    fn drop(&mut self) {
+        if let Some(edit) = &self.edit {
+            edit.take_back(edit.steps.len(), &self.keeper);
+        }
+    }
+}
+
+/// Edits that were applied one after another, to become one action. Dropped, all are taken back, the
+/// last first.
+#[derive(Default)]
+pub(crate) struct Together(Vec<Applied>);
+
+impl Together {
+    /// Adds an edit. Refuses one that lies in another history than those before, and takes it back.
+    pub(crate) fn add(&mut self, applied: Applied) -> Result<(), ToolError> {
+        let project =
+            |it: &Applied| it.edit.as_ref().is_some_and(|it| matches!(it.scope, Scope::Project));
+        let first = self.0.iter().find(|it| it.changes_something());
+        if applied.changes_something()
+            && let Some(first) = first
+            && project(first) != project(&applied)
+        {
+            return Err(ToolError::new(
+                godot_mcp_core::Code::Unsupported,
+                "it lies in the project's history and others in the scene's, so they cannot be one step",
+            )
+            .hint("put what opens or creates scenes into a call of its own"));
+        }
+        self.0.push(applied);
+        Ok(())
+    }
+
+    /// What the human reads in the history.
+    pub(crate) fn title(&self) -> String {
+        let edits = self.0.iter().filter(|it| it.changes_something());
+        let mut titles = edits.filter_map(|it| it.edit.as_ref()).map(|it| it.title.as_str());
+        let first = titles.next().unwrap_or("Nothing");
+        match titles.count() {
+            0 => first.to_owned(),
+            more => format!("{first} and {more} more"),
+        }
+    }
+
+    /// Enters the edits into the history as one action, without running them again.
+    pub(crate) fn record(mut self, editor: &Editor) -> Recorded {
+        let title = self.title();
+        let token = record(editor, &title, &self.0);
+        let finishing = self.0.drain(..).filter_map(|mut it| {
+            let mut edit = it.edit.take()?;
+            // The history owns them now.
+            edit.made.clear();
+            let (keeper, spec) = (it.keeper.clone(), Arc::clone(&it.spec));
+            Some(Finishing { edit, keeper, spec, extra: std::mem::take(&mut it.extra) })
+        });
+        Recorded { token, edits: finishing.collect() }
+    }
+}
+
+impl Drop for Together {
+    fn drop(&mut self) {
+        while self.0.pop().is_some() {}
+    }
+}
+
+/// One action of the history.
+pub(crate) struct Recorded {
+    pub(crate) token: Option<String>,
+    /// In the order in which they were applied.
+    pub(crate) edits: Vec<Finishing>,
+}
+
+/// A recorded edit on its way to its answer.
+pub(crate) struct Finishing {
+    edit: Edit,
+    keeper: Gd<FileKeeper>,
+    spec: Arc<ToolSpec>,
+    extra: Map<String, Value>,
+}
+
+impl Finishing {
+    /// The answer, none while something that the edit set off goes on. Asked once a frame.
+    pub(crate) fn poll(&mut self, editor: &Editor) -> Option<Value> {
+        if FileKeeper::is_settling(&self.keeper) || scene_keeper::has_deferred() {
+            return None;
+        }
+        if let Some(settle) = &mut self.edit.settle {
+            let mut facts = settle(editor)?;
+            self.extra.append(&mut facts);
+            self.edit.settle = None;
+        }
+        if let Some(late) = self.edit.late.take() {
+            self.extra.extend(late(editor, true));
+        }
+        Some(self.edit.answer(&self.spec, false, std::mem::take(&mut self.extra)))
+    }
+
+    /// Whether the edit has to wait for a later frame.
+    fn must_wait(&self) -> bool {
+        self.edit.settle.is_some()
+            || FileKeeper::is_settling(&self.keeper)
+            || scene_keeper::has_deferred()
+    }
+}
+
+fn record(editor: &Editor, title: &str, edits: &[Applied]) -> Option<String> {
+    let edits: Vec<_> = edits.iter().filter(|it| it.changes_something()).collect();
+    let edits: Vec<_> =
+        edits.iter().filter_map(|it| Some((it.edit.as_ref()?, &it.keeper))).collect();
+    let mut context: Option<Gd<Object>> = None;
+    let mut unsaved = false;
+    for (edit, keeper) in &edits {
+        match &edit.scope {
+            Scope::Scene(root) => {
+                context = Some(root.clone().upcast());
+                unsaved = true;
+            }
+            Scope::Files(root) => drop(context.get_or_insert_with(|| root.clone().upcast())),
+            Scope::Project => drop(context.get_or_insert_with(|| (*keeper).clone().upcast())),
+            Scope::EditorState(_) => return None,
+        }
+    }
+    let (mut done, mut undone) = (Vec::new(), Vec::new());
+    for (edit, keeper) in &edits {
+        done.extend(edit.steps.iter().flat_map(|it| &it.apply).map(|it| it.kept_by(keeper)));
+        if edit.writes_files() {
+            done.push(Op::call(*keeper, "refresh_scripts", &[]));
+        }
+    }
+    for (edit, keeper) in edits.iter().rev() {
+        let revert = edit.steps.iter().rev().flat_map(|it| &it.revert);
+        undone.extend(revert.map(|it| it.kept_by(keeper)));
+        if edit.writes_files() {
+            undone.push(Op::call(*keeper, "refresh_scripts", &[]));
+        }
+    }
+    let steps = || edits.iter().flat_map(|it| &it.0.steps);
+    let entry = HistoryEntry {
+        title,
+        context: context?,
+        mark_unsaved: unsaved,
+        done: &done,
+        undone: &undone,
+        keep_done: steps().flat_map(|it| it.keep_done.clone()).collect(),
+        keep_undone: steps().flat_map(|it| it.keep_undone.clone()).collect(),
+        execute: false,
+    };
+    entry.enter(Some(editor.app()), edits.first()?.1)
 }
 
 /// One action as it enters the editor's history, whether a tool or an extension made it.
@@ -830,46 +1040,32 @@ impl Drop for Edit {
 ///
 /// Plan and commit run in one job, so nothing can have changed in between.
 pub(crate) fn commit(
-    mut edit: Edit,
+    edit: Edit,
     editor: &Editor,
-    spec: &ToolSpec,
+    spec: &Arc<ToolSpec>,
 ) -> Result<Outcome, ToolError> {
     if matches!(edit.scope, Scope::EditorState(_)) {
         return act(edit, editor, spec);
     }
-    let late = edit.late.take();
-    let finish = |edit: &Edit, editor: &Editor, late: Option<Late>, mut extra: Map<_, _>| {
-        extra.extend(late.map(|it| it(editor, true)).unwrap_or_default());
-        edit.answer(spec, false, extra)
+    let is_empty = edit.is_empty();
+    let mut together = Together::default();
+    together.add(Applied::new(edit, spec)?)?;
+    let mut recorded = together.record(editor);
+    let Some(mut finishing) = recorded.edits.pop() else {
+        return Err(ToolError::internal("an edit got lost"));
     };
-    if edit.is_empty() {
-        return Ok(finish(&edit, editor, late, Map::new()).into());
+    if is_empty {
+        // Nothing was set off, so there is nothing to wait for.
+        finishing.edit.settle = None;
+    } else {
+        finishing.extra.insert("undo_token".into(), json!(recorded.token));
     }
-    let keeper = FileKeeper::new_gd();
-    let mut extra = edit.apply(&keeper, spec)?;
-    let token = edit.record(editor, &keeper);
-    // The history owns them now.
-    edit.made.clear();
-    extra.insert("undo_token".into(), json!(token));
-    FileKeeper::reloaded(&keeper).tell(&mut extra);
-    let mut settle = edit.settle.take();
-    let waits = FileKeeper::is_settling(&keeper) || scene_keeper::has_deferred();
-    if settle.is_none() && !waits {
-        return Ok(finish(&edit, editor, late, extra).into());
+    if !finishing.must_wait()
+        && let Some(answer) = finishing.poll(editor)
+    {
+        return Ok(answer.into());
     }
-    let (spec, mut late) = (spec.clone(), late);
-    Ok(Outcome::Wait(Box::new(move |editor| -> Option<Answer> {
-        if FileKeeper::is_settling(&keeper) || scene_keeper::has_deferred() {
-            return None;
-        }
-        if let Some(settle) = &mut settle {
-            extra.append(&mut settle(editor)?);
-        }
-        if let Some(late) = late.take() {
-            extra.extend(late(editor, true));
-        }
-        Some(Ok(Reply::Json(edit.answer(&spec, false, std::mem::take(&mut extra)))))
-    })))
+    Ok(Outcome::Wait(Box::new(move |editor| Some(Ok(Reply::Json(finishing.poll(editor)?))))))
 }
 
 fn act(mut edit: Edit, editor: &Editor, spec: &ToolSpec) -> Result<Outcome, ToolError> {

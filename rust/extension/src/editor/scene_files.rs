@@ -189,6 +189,21 @@ pub(crate) fn check_exists(path: &str, parameter: &'static str) -> Result<(), To
     })
 }
 
+/// Refuses a file that is not there, with near files of any kind.
+pub(crate) fn check_file(path: &str, parameter: &'static str) -> Result<(), ToolError> {
+    if files::absolute(path).is_file() {
+        return Ok(());
+    }
+    let mut all = Vec::new();
+    each_file(&mut |file, _| all.push(file.to_owned()));
+    let near = suggest::near(path, all.iter().map(String::as_str), 5);
+    let error = ToolError::not_found(format!("no file \"{path}\"")).required(parameter);
+    Err(match near.is_empty() {
+        true => error.hint("give the res:// path of a file of the project"),
+        false => error.suggest(near),
+    })
+}
+
 /// Whether the file's extension is one for scenes that the editor edits and saves.
 pub(crate) fn is_scene_file(path: &str) -> bool {
     let extension = path.rsplit_once('.').map(|it| it.1.to_lowercase()).unwrap_or_default();
