@@ -41,12 +41,21 @@ fn life() {
         .env("GODOT_MCP_DEFAULT_TOOLSETS", "core,inspection,scene_edit,extensions")
         .start();
     let mut client = Client::connect(&editor, Era::Sessions);
-    seen_by_itself(&editor, &mut client);
-    activated(&editor, &client);
-    tools_call_tools(&editor, &client);
-    native_extensions(&editor, &client);
-    random_changes(&editor, &client);
-    random_calls(&editor);
+    let mut failed = Vec::new();
+    let mut run = |name: &str, part: &mut dyn FnMut()| {
+        let begun = Instant::now();
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(part)).is_err() {
+            failed.push(name.to_owned());
+        }
+        println!("{name}: {:?}", begun.elapsed());
+    };
+    run("seen by itself", &mut || seen_by_itself(&editor, &mut client));
+    run("activated", &mut || activated(&editor, &client));
+    run("tools call tools", &mut || tools_call_tools(&editor, &client));
+    run("native extensions", &mut || native_extensions(&editor, &client));
+    run("random changes", &mut || random_changes(&editor, &client));
+    run("random calls", &mut || random_calls(&editor));
+    assert!(failed.is_empty(), "failed: {failed:?}");
     drop(client);
     let broken = [
         "Broken",
