@@ -54,6 +54,9 @@ pub(crate) struct ScriptTool {
     method: String,
     handler: Callable,
     class: String,
+    /// Keeps the version of the script alive that a running call began with.
+    #[expect(dead_code, reason = "held, not read")]
+    owner: Option<Gd<RefCounted>>,
     takes_context: bool,
     dry_run: bool,
     success_hint: String,
@@ -101,8 +104,6 @@ fn each_text(
 pub(crate) struct Extension {
     pub(crate) path: String,
     hash: u64,
-    /// Keeps handlers alive. None when it did not load.
-    instance: Option<Gd<RefCounted>>,
     pub(crate) tools: Vec<Rc<ScriptTool>>,
     pub(crate) faults: Vec<Fault>,
 }

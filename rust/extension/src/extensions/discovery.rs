@@ -11,7 +11,7 @@ use godot::meta::ToGodot;
 use godot::obj::{Gd, Singleton};
 use godot_mcp_core::feed::Severity;
 
-use super::{Extension, Fault, options};
+use super::{Extension, Fault, ScriptTool, options};
 use crate::app::App;
 use crate::editor::files;
 use crate::host_node::drain_log;
@@ -107,13 +107,8 @@ fn errors_since(app: &Rc<App>, cursor: u64, path: &str) -> Vec<Fault> {
 
 /// Loads an extension and lets it register.
 pub(super) fn load(app: &Rc<App>, class: &str, path: &str, hash: u64) -> Extension {
-    let mut extension = Extension {
-        path: path.to_owned(),
-        hash,
-        instance: None,
-        tools: Vec::new(),
-        faults: Vec::new(),
-    };
+    let mut extension =
+        Extension { path: path.to_owned(), hash, tools: Vec::new(), faults: Vec::new() };
     let mut script = match compile(app, path) {
         Ok(script) => script,
         Err(faults) => return Extension { faults, ..extension },
@@ -144,12 +139,12 @@ pub(super) fn load(app: &Rc<App>, class: &str, path: &str, hash: u64) -> Extensi
         match options::tool(class, &method, handler, &options) {
             Ok((tool, notes)) => {
                 extension.faults.extend(notes);
-                extension.tools.extend(tool.map(Rc::new));
+                let owner = Some(instance.clone());
+                extension.tools.extend(tool.map(|it| Rc::new(ScriptTool { owner, ..it })));
             }
             Err(fault) => extension.faults.push(fault),
         }
     }
-    extension.instance = Some(instance);
     extension
 }
 
