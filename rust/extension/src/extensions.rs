@@ -60,6 +60,9 @@ pub(crate) struct ScriptTool {
     method: String,
     handler: Callable,
     class: String,
+    /// Keeps the version of the script alive that a running call began with.
+    #[expect(dead_code, reason = "held, not read")]
+    owner: Option<Gd<RefCounted>>,
     takes_context: bool,
     dry_run: bool,
     success_hint: String,
@@ -107,7 +110,7 @@ fn each_text(
 pub(crate) struct Extension {
     pub(crate) path: String,
     hash: u64,
-    /// Keeps handlers alive. None when it did not load.
+    /// For the end of the registration. None when it did not load.
     instance: Option<Gd<RefCounted>>,
     /// What it was activated with.
     context: Option<Gd<RefCounted>>,

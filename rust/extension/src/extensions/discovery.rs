@@ -11,7 +11,7 @@ use godot::meta::ToGodot;
 use godot::obj::{Gd, Singleton};
 use godot_mcp_core::feed::Severity;
 
-use super::{Extension, Fault, options};
+use super::{Extension, Fault, ScriptTool, options};
 use crate::app::App;
 use crate::editor::files;
 use crate::host_node::drain_log;
@@ -146,7 +146,8 @@ pub(super) fn load(app: &Rc<App>, class: &str, path: &str, hash: u64) -> Extensi
         match options::tool(class, &method, handler, &options) {
             Ok((tool, notes)) => {
                 extension.faults.extend(notes);
-                extension.tools.extend(tool.map(Rc::new));
+                let owner = Some(instance.clone());
+                extension.tools.extend(tool.map(|it| Rc::new(ScriptTool { owner, ..it })));
             }
             Err(fault) => extension.faults.push(fault),
         }

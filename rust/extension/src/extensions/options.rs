@@ -158,6 +158,7 @@ pub(super) fn tool(
         method: method.to_owned(),
         handler,
         class: class.to_owned(),
+        owner: None,
         takes_context: declared.cancellable || declared.dry_run,
         dry_run: declared.dry_run,
         success_hint: declared.success_hint,

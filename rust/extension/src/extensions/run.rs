@@ -66,7 +66,7 @@ pub(crate) fn start(
         arguments.push(&context.to_variant());
     }
     let returned = tool.handler.callv(&arguments);
-    let Some(state) = waiting(&returned) else {
+    let Some(mut state) = waiting(&returned) else {
         return call.finish(editor, &returned).map(Outcome::Done);
     };
 
@@ -81,7 +81,7 @@ pub(crate) fn start(
             *slot = Some(args.first().map(|it| (*it).clone()).unwrap_or_default());
         }
     });
-    state.clone().connect("completed", &completed);
+    state.connect("completed", &completed);
     Ok(Outcome::Wait(Box::new(move |editor| -> Option<Answer> {
         if call.cancel.is_cancelled() {
             call.cancel_context();
@@ -90,10 +90,11 @@ pub(crate) fn start(
         if let Some(returned) = returned {
             return Some(call.finish(editor, &returned));
         }
-        // X5.7: nothing will ever come of it.
-        let alive = state.is_instance_valid()
-            && state.clone().call("is_valid", &[true.to_variant()]).booleanize();
-        if alive {
+        // X5.7: nothing will ever come of it. A coroutine that waits again is another state, which holds
+        // the first one, ours; what it waits for holds the state that waits.
+        let held = state.call("get_reference_count", &[]).try_to::<i64>().unwrap_or(0) > 1;
+        let waits = held || state.call("is_valid", &[true.to_variant()]).booleanize();
+        if waits && call.tool.handler.is_valid() {
             return None;
         }
         let error = call.script_error(editor).unwrap_or_else(|| {
