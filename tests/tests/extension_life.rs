@@ -126,7 +126,7 @@ fn activated(editor: &Editor, client: &Client) {
     assert_eq!(editor.gd(code), json!([1, 19]), "{before}");
     std::fs::remove_file(editor.project.join("active.gd")).expect("removed");
     client.ok("extensions_refresh", json!({}));
-    assert_eq!(editor.gd(&code.replace("\"counted\")]", "\"counted\", null)]")), json!([0, null]));
+    assert_eq!(editor.gd(&code.replace("\"counted\")]", "\"counted\", -1)]")), json!([0, -1]));
     assert_eq!(editor.gd("return Engine.get_meta(&\"off\")"), 20);
 }
 
