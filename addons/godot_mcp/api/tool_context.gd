@@ -14,6 +14,7 @@ var _dry_run := false
 var _client := ""
 var _deadline := 0
 var _progress := Callable()
+var _call := Callable()
 
 
 ## Whether nobody waits for the answer any more.
@@ -42,6 +43,19 @@ func deadline_ms() -> int:
 	return maxi(_deadline - Time.get_ticks_msec(), 0)
 
 
+## Calls another tool of this server and waits for its answer, a dictionary with [code]success[/code].
+## The call is admitted, recorded and confirmed as one of a client is. Tools call tools at most eight
+## deep, and none calls itself.
+func call_tool(tool: String, arguments: Dictionary = {}) -> Dictionary:
+	if not _is_open() or not _call.is_valid():
+		return MCPToolkitError.fail("INVALID_STATE", "the call of this context is over")
+	var waiter := _Waiter.new()
+	_call.call(tool, arguments, waiter.settle)
+	while waiter.answer.is_empty():
+		await waiter.settled
+	return waiter.answer
+
+
 func _cancel() -> void:
 	if not _cancelled:
 		_cancelled = true
@@ -51,9 +65,23 @@ func _cancel() -> void:
 func _end() -> void:
 	_over = true
 	_progress = Callable()
+	_call = Callable()
 
 
 func _is_open() -> bool:
 	if _over:
 		push_warning("MCP: the context of a call is used after its handler has returned.")
 	return not _over
+
+
+class _Waiter:
+	extends RefCounted
+
+	signal settled
+
+	var answer := {}
+
+
+	func settle(result: Dictionary) -> void:
+		answer = result
+		settled.emit()

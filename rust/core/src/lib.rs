@@ -20,6 +20,7 @@ pub mod gate;
 pub mod heartbeat;
 pub mod journal;
 pub mod paging;
+pub mod path_uses;
 pub mod paths;
 pub mod prompt;
 pub mod question;

@@ -74,6 +74,31 @@ pub const TOOLSETS: &[Toolset] = &[
         keywords: &["plugin", "addon", "own", "custom", "register", "reload"],
     },
     Toolset {
+        name: "resources_edit",
+        description: "Write resource files and autoloads, undoable.",
+        keywords: &["tres", "singleton", "autoload", "resource"],
+    },
+    Toolset {
+        name: "project",
+        description: "Project files and settings: search, list, move, delete, set; undoable.",
+        keywords: &["file", "folder", "setting", "grep", "uid", "layer", "rename", "config"],
+    },
+    Toolset {
+        name: "project_scaffold",
+        description: "Start a game from a small running skeleton.",
+        keywords: &["new", "template", "skeleton", "start", "platformer"],
+    },
+    Toolset {
+        name: "input_map",
+        description: "The project's input actions and their keys, buttons and axes.",
+        keywords: &["key", "binding", "control", "joypad", "mouse", "action"],
+    },
+    Toolset {
+        name: "user_data",
+        description: "Files of user://, such as saved games and logs.",
+        keywords: &["save", "savegame", "log", "persistent", "user"],
+    },
+    Toolset {
         name: "journal",
         description: "What became of a changing call after a timeout or a crash.",
         keywords: &["transaction", "idempotency", "timeout", "crash", "lost"],
@@ -92,7 +117,9 @@ pub const BUNDLES: &[(&str, &[&str])] = &[
             "code",
             "resources_edit",
             "project",
+            "project_scaffold",
             "input_map",
+            "user_data",
         ],
     ),
     ("playtest", &["runtime", "input", "testing", "debugger", "profiling"]),

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use godot::classes::{Node, RefCounted};
@@ -17,13 +17,14 @@ use godot_mcp_core::journal::Journal;
 use godot_mcp_core::rate::RateLimit;
 use godot_mcp_server::Server;
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 
 use crate::activity::Activity;
 use crate::api::saves::Saves;
 use crate::editor::history::UndoTokens;
 use crate::editor::resource_watch::{ResourceWatch, WatchList};
 use crate::editor::snapshots::Snapshots;
-use crate::extensions::Extensions;
+use crate::extensions::{self, Extensions};
 use crate::main_thread::{Pump, Queue};
 use crate::services::language_server::LanguageServer;
 use crate::tool::Tools;
@@ -40,6 +41,8 @@ pub(crate) struct Shared {
     pub(crate) audit: Audit,
     /// None when the operator set no limit.
     pub(crate) rate_limit: Option<RateLimit>,
+    /// What calls that a tool makes are spawned on; there once a call has come in.
+    pub(crate) runtime: OnceLock<Handle>,
     /// What the main thread last saw, for tools that answer without it.
     pub(crate) glance: ArcSwap<Glance>,
     /// Resources that somebody wants to hear of.
@@ -118,7 +121,8 @@ impl App {
         token: Option<String>,
         host: Gd<Node>,
     ) -> Self {
-        let extensions = Extensions::new(shared.gate.registry());
+        let extensions =
+            Extensions::new(shared.gate.registry(), shared.gate.settings().roots.project());
         Self {
             shared,
             tools: Rc::new(tools),
@@ -166,6 +170,7 @@ impl App {
     fn shut_down(&self) {
         self.shared.queue.close();
         self.pump.shut_down(&self.shared.queue);
+        extensions::shut_down(self);
         self.shared.gate.approvals().close();
         let server = self.server.borrow_mut().take();
         if let Some(server) = server {

@@ -112,6 +112,8 @@ pub(crate) fn run(app: &Rc<App>, job: &mut Job) -> Result<Outcome, ToolError> {
         cancel: job.cancel.clone(),
         deadline: job.deadline,
         dry_run: job.call.dry_run,
+        id: job.id,
+        within: Arc::clone(&job.within),
     });
     fault_point::reach("plan", &job.call.spec().name);
     if let Some(Runner::Batch(wanted)) = app.tools.get(job.call.spec().name.as_str()) {

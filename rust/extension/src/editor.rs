@@ -5,6 +5,9 @@ pub(crate) mod branch;
 pub(crate) mod connections;
 pub(crate) mod edit;
 pub(crate) mod file_diff;
+pub(crate) mod file_mover;
+pub(crate) mod file_search;
+pub(crate) mod file_uses;
 pub(crate) mod files;
 pub(crate) mod game_process;
 pub(crate) mod glob;
@@ -16,6 +19,7 @@ pub(crate) mod log_feed;
 pub(crate) mod new_nodes;
 pub(crate) mod node_classes;
 pub(crate) mod persistence;
+pub(crate) mod project_settings;
 pub(crate) mod properties;
 pub(crate) mod property_edit;
 pub(crate) mod quirks;
@@ -24,6 +28,7 @@ pub(crate) mod references;
 pub(crate) mod resource_text;
 pub(crate) mod resource_watch;
 pub(crate) mod saving;
+pub(crate) mod scaffold;
 pub(crate) mod scene;
 pub(crate) mod scene_files;
 pub(crate) mod scene_keeper;
@@ -48,6 +53,7 @@ use godot_mcp_core::paths::{Access, Roots};
 use godot_mcp_core::{CancelFlag, Code, ToolError};
 
 use crate::app::{App, Shared};
+use crate::main_thread::Within;
 use scene::Scene;
 
 /// The editor, as one call sees it. Main thread only.
@@ -64,6 +70,8 @@ pub(crate) struct Caller {
     pub(crate) cancel: CancelFlag,
     pub(crate) deadline: Instant,
     pub(crate) dry_run: bool,
+    pub(crate) id: u64,
+    pub(crate) within: Within,
 }
 
 impl Editor {

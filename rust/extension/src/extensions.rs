@@ -5,18 +5,22 @@
 //! `register` runs once for each version of a script (X2.4).
 
 pub(crate) mod discovery;
+mod native;
+pub(crate) mod nested;
 mod options;
 pub(crate) mod run;
+mod watch;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use godot::builtin::Callable;
-use godot::classes::RefCounted;
-use godot::obj::Gd;
+use godot::classes::{EditorInterface, RefCounted};
+use godot::obj::{Gd, Singleton};
 use godot_mcp_core::paths::Access;
 use godot_mcp_core::registry::Registry;
 use godot_mcp_core::toolset::{self, Toolset};
@@ -26,6 +30,8 @@ use serde_json::{Map, Value};
 use crate::app::App;
 use crate::editor::Editor;
 use crate::main_thread;
+use nested::Nested;
+use watch::Watch;
 
 /// One change often comes as several signals.
 const DEBOUNCE: Duration = Duration::from_millis(500);
@@ -104,8 +110,37 @@ fn each_text(
 pub(crate) struct Extension {
     pub(crate) path: String,
     hash: u64,
+    /// Keeps handlers alive. None when it did not load.
+    instance: Option<Gd<RefCounted>>,
+    /// What it was activated with.
+    context: Option<Gd<RefCounted>>,
     pub(crate) tools: Vec<Rc<ScriptTool>>,
     pub(crate) faults: Vec<Fault>,
+}
+
+impl Extension {
+    fn native() -> Self {
+        Self {
+            path: String::new(),
+            hash: 0,
+            instance: None,
+            context: None,
+            tools: Vec::new(),
+            faults: Vec::new(),
+        }
+    }
+
+    /// The end of a registration (X2.4).
+    fn deactivate(self) {
+        if let Some(mut context) = self.context.filter(Gd::is_instance_valid) {
+            context.call("_close", &[]);
+        }
+        if let Some(mut instance) = self.instance
+            && instance.has_method("deactivate")
+        {
+            instance.call("deactivate", &[]);
+        }
+    }
 }
 
 /// What one look at the project found.
@@ -126,17 +161,30 @@ pub(crate) struct Extensions {
     tools: RefCell<BTreeMap<String, Rc<ScriptTool>>>,
     /// When the project said that something has changed.
     stirred: Cell<Option<Instant>>,
+    watch: Watch,
+    /// The watch has seen something that the editor has to look at.
+    unseen: Cell<bool>,
+    pub(crate) nested: Nested,
+    /// Taken away with the server.
+    named: RefCell<Option<native::Named>>,
+    /// Whether the game ran when extensions were told last.
+    playing: Cell<bool>,
     looked: Cell<Option<Instant>>,
 }
 
 impl Extensions {
-    pub(crate) fn new(builtin: Arc<Registry>) -> Self {
+    pub(crate) fn new(builtin: Arc<Registry>, project: &Path) -> Self {
         Self {
             builtin,
             loaded: RefCell::default(),
             tools: RefCell::default(),
             // The first look comes with the first frame that is not part of a scan.
             stirred: Cell::new(Some(Instant::now() - DEBOUNCE)),
+            watch: Watch::start(project),
+            unseen: Cell::new(false),
+            nested: Nested::default(),
+            named: RefCell::new(Some(native::Named::new())),
+            playing: Cell::new(false),
             looked: Cell::new(None),
         }
     }
@@ -152,6 +200,29 @@ impl Extensions {
     /// Something may have changed.
     pub(crate) fn stir(&self) {
         self.stirred.set(Some(Instant::now()));
+    }
+
+    /// Whether the editor has to look at the project.
+    pub(crate) fn wants_scan(&self) -> bool {
+        if self.watch.take_news() {
+            self.unseen.set(true);
+        }
+        self.unseen.get() && !main_thread::is_scanning()
+    }
+
+    /// Has the editor look at the project when the scripts on disk are others: it tells when it has.
+    pub(crate) fn scan(&self) {
+        if self.wants_scan()
+            && let Some(mut files) = EditorInterface::singleton().get_resource_filesystem()
+        {
+            self.unseen.set(false);
+            files.scan();
+        }
+    }
+
+    /// Whether the game has been started or stopped since extensions were told.
+    pub(crate) fn has_turned(&self, playing: bool) -> bool {
+        self.playing.get() != playing
     }
 
     /// Whether a look is due.
@@ -178,11 +249,13 @@ pub(crate) fn refresh(app: &Rc<App>) -> Changes {
     let mut changes = Changes::default();
     let gone: Vec<String> = {
         let loaded = state.loaded.borrow();
-        loaded.keys().filter(|it| !found.contains_key(*it)).cloned().collect()
+        let gone = |it: &&String| !found.contains_key(*it) && *it != native::CLASS;
+        loaded.keys().filter(gone).cloned().collect()
     };
-    let mut dropped = Vec::new();
+    let mut dropped: Vec<Extension> = Vec::new();
     for class in gone {
-        dropped.extend(state.loaded.borrow_mut().remove(&class));
+        let old = state.loaded.borrow_mut().remove(&class);
+        dropped.extend(old);
         changes.removed.push(class);
     }
     for (class, path) in found {
@@ -193,12 +266,19 @@ pub(crate) fn refresh(app: &Rc<App>) -> Changes {
             Some(_) => changes.changed.push(class.clone()),
             None => changes.added.push(class.clone()),
         }
+        // Before the new version: both may connect to the same signals.
+        let old = state.loaded.borrow_mut().remove(&class);
+        if let Some(old) = old {
+            old.deactivate();
+        }
         let extension = discovery::load(app, &class, &path, hash);
-        dropped.extend(state.loaded.borrow_mut().insert(class, extension));
+        state.loaded.borrow_mut().insert(class, extension);
     }
     take_over(app);
-    // After the borrows: a script may do something when it is freed.
-    drop(dropped);
+    // After the borrows: a script may do something when it goes.
+    dropped.into_iter().for_each(Extension::deactivate);
+    let paths = state.loaded.borrow().values().map(|it| it.path.clone()).collect();
+    state.watch.heed(paths);
     state.each(&mut |class, it| {
         if !it.faults.is_empty() {
             changes.failed.push(class.to_owned());
@@ -206,6 +286,25 @@ pub(crate) fn refresh(app: &Rc<App>) -> Changes {
     });
     app.shared.activity.touch();
     changes
+}
+
+/// Tells extensions that the game was started or stopped (X13.2).
+pub(crate) fn tell_turn(app: &Rc<App>, playing: bool) {
+    app.extensions.playing.set(playing);
+    let signal = if playing { "play_started" } else { "play_stopped" };
+    let host = app.host();
+    if host.is_instance_valid() {
+        host.clone().emit_signal(signal, &[]);
+    }
+}
+
+/// The end of all registrations, with the server.
+pub(crate) fn shut_down(app: &App) {
+    let all = std::mem::take(&mut *app.extensions.loaded.borrow_mut());
+    app.extensions.tools.borrow_mut().clear();
+    let named = app.extensions.named.borrow_mut().take();
+    drop(named);
+    all.into_values().for_each(Extension::deactivate);
 }
 
 /// Makes one registry of the built-in tools and all that the extensions declare. By class name; of two

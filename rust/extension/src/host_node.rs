@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use godot::builtin::{Array, Callable, GString, PackedStringArray, VarDictionary};
@@ -31,7 +31,7 @@ use crate::completion;
 use crate::dispatch::EditorHost;
 use crate::dock;
 use crate::editor::resource_watch::{self, WatchList};
-use crate::editor::{log_feed, quirks, scene_files};
+use crate::editor::{log_feed, project_settings, quirks, scene_files};
 use crate::main_thread::{self, Queue};
 use crate::server_log;
 use crate::services::language_server::LanguageServer;
@@ -106,6 +106,13 @@ impl GodotMcp {
     /// Something that the dock shows has changed. At most once a frame.
     #[signal]
     fn state_changed();
+
+    /// The game was started, for extensions.
+    #[signal]
+    fn play_started();
+
+    #[signal]
+    fn play_stopped();
 
     /// Starts the server. Errors go to the Output panel, in one sentence each.
     #[func(gd_self)]
@@ -258,6 +265,7 @@ fn start(
         queue: Queue::default(),
         language_server: LanguageServer::new(language_server_port(), &project.to_string_lossy()),
         activity: Arc::new(Activity::default()),
+        runtime: OnceLock::new(),
         glance: ArcSwap::from_pointee(Glance::default()),
         watch_list: WatchList::default(),
         node_classes: ArcSwap::from_pointee(completion::node_classes()),
@@ -309,6 +317,7 @@ fn start(
         activity.touch();
     });
     scene_files::watch(plugin);
+    project_settings::note();
     let app = App::new(shared, toolsets::runners(), logger, token, host.clone());
     app.set_server(server, discovery);
     resource_watch::connect(&app, host, plugin);

@@ -5,10 +5,15 @@ mod code;
 mod composite;
 mod core;
 mod extensions;
+mod input_map;
 mod inspection;
 mod journal;
+mod project;
+mod project_scaffold;
+mod resources_edit;
 mod scene_edit;
 mod scripts;
+mod user_data;
 
 use std::collections::HashMap;
 
@@ -27,6 +32,11 @@ const TABLES: &[&[ToolDef]] = &[
     scripts::TOOLS,
     code::TOOLS,
     extensions::TOOLS,
+    resources_edit::TOOLS,
+    project::TOOLS,
+    project_scaffold::TOOLS,
+    input_map::TOOLS,
+    user_data::TOOLS,
     journal::TOOLS,
 ];
 

@@ -44,6 +44,8 @@ fn main() -> ExitCode {
     bench.figure("get_scene_tree, 1,000 nodes", &times, Some(6.0));
     bench.count("get_scene_tree, 1,000 nodes: bytes", bytes as f64, 20_000.0, false);
 
+    bench.extension(&editor);
+
     let rate = in_flight(&editor, 8);
     bench.count("8 calls in flight: calls a second", rate, 4_000.0, true);
 
@@ -160,6 +162,31 @@ impl Bench {
         let (on, off) = windows[IDLE_WINDOWS / 2];
         println!("{:<44} {on:>8.2}% {off:>8.2}%", "idle CPU of the editor: plugin on, off");
         self.count("idle CPU: percentage points over plugin off", on - off, 1.0, false);
+    }
+
+    /// A tool of the project beside a built-in read, in turns.
+    fn extension(&mut self, editor: &Editor) {
+        let script = "@tool\nclass_name BenchTools\nextends MCPToolkitExtension\n\n\
+            func register(registry: MCPToolkitCommandRegistry, _server: Node) -> void:\n\
+            \tregistry.add(\"bench.echo\", _echo, MCPToolkitExtensionOptions.new(\"x\").mark_read_only())\n\n\
+            func _echo(_params: Dictionary) -> Dictionary:\n\treturn MCPToolkitSuccess.ok()\n";
+        std::fs::write(editor.project.join("bench_tools.gd"), script).expect("written");
+        check(&self.wire.call("extensions_refresh", &json!({})));
+        let (mut own, mut builtin) = (Vec::new(), Vec::new());
+        for index in 0..WARM_UP + CALLS {
+            for (name, times) in [("bench_echo", &mut own), ("get_active_scene", &mut builtin)] {
+                let start = Instant::now();
+                check(&self.wire.call(name, &json!({})));
+                if index >= WARM_UP {
+                    times.push(start.elapsed().as_secs_f64() * 1000.0);
+                }
+            }
+        }
+        own.sort_by(f64::total_cmp);
+        builtin.sort_by(f64::total_cmp);
+        let over = percentile(&own, 0.5) - percentile(&builtin, 0.5);
+        self.figure("a tool of the project", &own, None);
+        self.count("the same: microseconds over a built-in read", over * 1000.0, 200.0, false);
     }
 
     fn memory(&mut self, with: &Editor, without: &Editor) {

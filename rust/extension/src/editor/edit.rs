@@ -10,9 +10,11 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-use godot::builtin::{StringName, Variant, VariantType};
+use godot::builtin::{GString, PackedStringArray, StringName, VarArray, Variant, VariantType};
 use godot::classes::undo_redo::MergeMode;
-use godot::classes::{EditorInterface, EditorUndoRedoManager, Node, Object, RefCounted};
+use godot::classes::{
+    EditorInterface, EditorUndoRedoManager, Node, Object, ProjectSettings, RefCounted,
+};
 use godot::meta::ToGodot;
 use godot::obj::{Gd, NewGd, Singleton};
 use godot_mcp_core::spec::ToolSpec;
@@ -21,11 +23,11 @@ use serde_json::{Map, Value, json};
 
 use super::Editor;
 use super::file_diff;
-use super::files::{self, FileKeeper};
+use super::files::{self, FileKeeper, SettingValue};
 use super::persistence::{self, Verdict};
 use super::scene::Scene;
 use super::values;
-use super::{properties, references};
+use super::{project_settings, properties, references, scene_keeper};
 use crate::app::App;
 use crate::fault_point;
 use crate::tool::Outcome;
@@ -50,6 +52,20 @@ pub(crate) enum Op {
     File {
         path: String,
         bytes: Option<Vec<u8>>,
+    },
+    /// Sets project settings and saves them, or restores `project.godot` to the byte.
+    Settings {
+        values: Vec<SettingValue>,
+        bytes: Option<Vec<u8>>,
+    },
+    /// Makes a folder, or removes an empty one.
+    Folder {
+        path: String,
+        exists: bool,
+    },
+    /// Brings what is loaded from files to their state, once all steps are done.
+    Refresh {
+        paths: Vec<String>,
     },
 }
 
@@ -96,6 +112,14 @@ impl Op {
                 .map(drop)
                 .map_err(|it| ToolError::internal(format!("the engine refused {method}: {it}"))),
             Self::File { path, bytes } => FileKeeper::write(keeper, path, bytes.as_deref()),
+            Self::Settings { values, bytes } => {
+                FileKeeper::put_settings(keeper, values, bytes.as_deref())
+            }
+            Self::Folder { path, exists } => FileKeeper::put_folder(path, *exists),
+            Self::Refresh { paths } => {
+                keeper.clone().call("refresh_later", &[string_array(paths)]);
+                Ok(())
+            }
         }
     }
 
@@ -112,8 +136,21 @@ impl Op {
             }
             Self::Call { object, method, args } => manager.add_do_method(object, method, args),
             Self::File { path, bytes } => {
-                let args = [path.to_variant(), FileKeeper::bytes_variant(bytes.as_deref())];
+                let bytes = FileKeeper::bytes_variant(bytes.as_deref());
+                let args = [path.to_variant(), bytes];
                 record_call(keeper, "restore", &args, undo, manager);
+            }
+            Self::Settings { values, bytes } => {
+                let values: VarArray = values.iter().map(SettingValue::to_variant).collect();
+                let bytes = FileKeeper::bytes_variant(bytes.as_deref());
+                record_call(keeper, "settings", &[values.to_variant(), bytes], undo, manager);
+            }
+            Self::Folder { path, exists } => {
+                let args = [path.to_variant(), exists.to_variant()];
+                record_call(keeper, "folder", &args, undo, manager);
+            }
+            Self::Refresh { paths } => {
+                record_call(keeper, "refresh_later", &[string_array(paths)], undo, manager);
             }
         }
     }
@@ -122,7 +159,10 @@ impl Op {
     pub(crate) fn object(&self) -> Option<&Gd<Object>> {
         match self {
             Self::Set { object, .. } | Self::Call { object, .. } => Some(object),
-            Self::File { .. } => None,
+            Self::File { .. }
+            | Self::Settings { .. }
+            | Self::Folder { .. }
+            | Self::Refresh { .. } => None,
         }
     }
 
@@ -138,8 +178,12 @@ impl Op {
     }
 
     fn is_file(&self) -> bool {
-        matches!(self, Self::File { .. })
+        matches!(self, Self::File { .. } | Self::Refresh { .. })
     }
+}
+
+fn string_array(paths: &[String]) -> Variant {
+    paths.iter().map(GString::from).collect::<PackedStringArray>().to_variant()
 }
 
 fn record_call(
@@ -202,6 +246,11 @@ enum Check {
     File {
         path: String,
         bytes: Option<Vec<u8>>,
+    },
+    /// The project setting has this value; null when there is none.
+    Setting {
+        name: String,
+        value: Variant,
     },
     Own(Box<dyn Fn() -> Result<(), ToolError>>),
 }
@@ -332,16 +381,25 @@ impl Edit {
         Self::new(title, root.map_or(Scope::Project, Scope::Files))
     }
 
-    /// Writes a file, or deletes it when there are no bytes. Missing folders are made, a `.uid` goes
-    /// with its file, and what is loaded from it is brought up to date (S6.5).
+    /// Writes a file, or deletes it when there are no bytes. Missing folders are made, `.uid` and
+    /// `.import` go with their file, and what is loaded from it is brought up to date (S6.5).
     pub(crate) fn write_file(&mut self, path: &str, bytes: Option<Vec<u8>>) {
         let old = files::bytes(path);
+        self.replace_file(path, old, bytes);
+    }
+
+    /// As `write_file`, when earlier steps of the edit leave the file with the bytes `old`.
+    pub(crate) fn replace_file(
+        &mut self,
+        path: &str,
+        old: Option<Vec<u8>>,
+        bytes: Option<Vec<u8>>,
+    ) {
         if old == bytes {
             return;
         }
-        let size = bytes.as_ref().map(Vec::len);
-        let mut change = match size {
-            Some(size) => json!({"write": path, "bytes": size}),
+        let mut change = match &bytes {
+            Some(bytes) => json!({"write": path, "bytes": bytes.len()}),
             None => json!({"delete": path}),
         };
         if let Some(old) = &old {
@@ -350,11 +408,56 @@ impl Edit {
                 change["diff"] = json!(diff);
             }
         }
-        let mut step = Step::new(change)
-            .apply(Op::File { path: path.to_owned(), bytes: bytes.clone() })
-            .revert(Op::File { path: path.to_owned(), bytes: old });
+        let op = |bytes: Option<Vec<u8>>| Op::File { path: path.to_owned(), bytes };
+        let mut step = Step::new(change).apply(op(bytes.clone())).revert(op(old));
         step.checks.push(Check::File { path: path.to_owned(), bytes });
         self.steps.push(step);
+    }
+
+    /// Makes a folder, or removes one that is empty by then.
+    pub(crate) fn folder(&mut self, path: &str, exists: bool) {
+        let change = if exists { "add_folder" } else { "delete_folder" };
+        let op = |exists| Op::Folder { path: path.to_owned(), exists };
+        self.steps.push(Step::new(json!({change: path})).apply(op(exists)).revert(op(!exists)));
+    }
+
+    /// Sets project settings and saves `project.godot`; undo restores its exact bytes. A null value
+    /// removes a setting, and gives one of the engine's its default. Refused when the file was
+    /// changed outside the editor.
+    pub(crate) fn set_settings(&mut self, values: &[(String, Variant)]) -> Result<(), ToolError> {
+        project_settings::check_unchanged()?;
+        let settings = ProjectSettings::singleton();
+        let (mut apply, mut revert) = (Vec::new(), Vec::new());
+        for (name, value) in values {
+            let (old, order) = match settings.has_setting(name) {
+                true => (own_copy(&settings.get_setting(name)), settings.get_order(name)),
+                false => (Variant::nil(), -1),
+            };
+            let value = match value.is_nil() && project_settings::is_engines(name) {
+                true => project_settings::default_of(name),
+                false => own_copy(value),
+            };
+            if values::equal(&old, &value) {
+                continue;
+            }
+            let mut step = Step::new(set_change(name, &old, &value));
+            step.checks.push(Check::Setting { name: name.clone(), value: value.clone() });
+            self.steps.push(step);
+            let place = if value.is_nil() { -1 } else { order };
+            apply.push(SettingValue { name: name.clone(), value, order: place });
+            revert.push(SettingValue { name: name.clone(), value: old, order });
+        }
+        if apply.is_empty() {
+            return Ok(());
+        }
+        revert.reverse();
+        let bytes = files::bytes(files::PROJECT_FILE);
+        self.steps.push(
+            Step::new(json!({"write": files::PROJECT_FILE}))
+                .apply(Op::Settings { values: apply, bytes: None })
+                .revert(Op::Settings { values: revert, bytes }),
+        );
+        Ok(())
     }
 
     /// A check of the tool's own, after all steps: when it fails, the edit is taken back.
@@ -657,6 +760,19 @@ impl Edit {
                         )));
                     }
                 }
+                Check::Setting { name, value } => {
+                    let settings = ProjectSettings::singleton();
+                    let found = match settings.has_setting(name) {
+                        true => settings.get_setting(name),
+                        false => Variant::nil(),
+                    };
+                    if !values::same(value, &found) {
+                        return Err(ToolError::internal(format!(
+                            "the setting \"{name}\" reads back as {}",
+                            values::summary(&found)
+                        )));
+                    }
+                }
                 Check::Own(check) => check()?,
             }
         }
@@ -799,7 +915,7 @@ pub(crate) struct Finishing {
 impl Finishing {
     /// The answer, none while something that the edit set off goes on. Asked once a frame.
     pub(crate) fn poll(&mut self, editor: &Editor) -> Option<Value> {
-        if FileKeeper::is_settling(&self.keeper) {
+        if FileKeeper::is_settling(&self.keeper) || scene_keeper::has_deferred() {
             return None;
         }
         if let Some(settle) = &mut self.edit.settle {
@@ -815,7 +931,9 @@ impl Finishing {
 
     /// Whether the edit has to wait for a later frame.
     fn must_wait(&self) -> bool {
-        self.edit.settle.is_some() || FileKeeper::is_settling(&self.keeper)
+        self.edit.settle.is_some()
+            || FileKeeper::is_settling(&self.keeper)
+            || scene_keeper::has_deferred()
     }
 }
 

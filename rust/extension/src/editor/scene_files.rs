@@ -66,6 +66,14 @@ fn see_again(path: &str) {
     }
 }
 
+/// A file was moved; an open scene goes on with it at its new place.
+pub(crate) fn moved(from: &str, to: &str) {
+    if SEEN.with(|it| it.borrow().contains_key(from)) {
+        forget(from);
+        see_again(to);
+    }
+}
+
 fn forget(path: &str) {
     SEEN.with(|it| it.borrow_mut().remove(path));
 }
@@ -110,6 +118,30 @@ pub(crate) fn unsaved_scripts() -> UnsavedScripts {
         }
     }
     found
+}
+
+/// Those of the files that are open in the script editor with unsaved changes.
+pub(crate) fn unsaved_among<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let Some(editor) = EditorInterface::singleton().get_script_editor() else { return Vec::new() };
+    let open: Vec<String> =
+        editor.get_open_scripts().iter_shared().map(|it| it.get_path().to_string()).collect();
+    let mut paths: Vec<String> =
+        paths.filter(|it| open.iter().any(|open| open == it)).map(str::to_owned).collect();
+    if paths.is_empty() {
+        return paths;
+    }
+    let pages = editor.get_open_script_editors();
+    let texts: Vec<String> = pages
+        .iter_shared()
+        .filter_map(|it| it.get_base_editor())
+        .filter(|it| it.has_method("get_text"))
+        .map(|it| it.clone().call("get_text", &[]).to_string())
+        .collect();
+    paths.retain(|path| {
+        let saved = files::bytes(path).unwrap_or_default();
+        !texts.iter().any(|it| it.as_bytes() == saved)
+    });
+    paths
 }
 
 /// Every file that the editor's file system knows, with its type.

@@ -20,6 +20,7 @@ const BASE: &str = "MCPToolkitExtension";
 const PREFIX: &str = "MCPToolkit";
 const OWN_FOLDER: &str = "res://addons/godot_mcp/";
 const REGISTRY: &str = "res://addons/godot_mcp/api/command_registry.gd";
+const CONTEXT: &str = "res://addons/godot_mcp/api/extension_context.gd";
 /// Errors of one script that are told.
 const MAX_ERRORS: usize = 5;
 
@@ -107,8 +108,14 @@ fn errors_since(app: &Rc<App>, cursor: u64, path: &str) -> Vec<Fault> {
 
 /// Loads an extension and lets it register.
 pub(super) fn load(app: &Rc<App>, class: &str, path: &str, hash: u64) -> Extension {
-    let mut extension =
-        Extension { path: path.to_owned(), hash, tools: Vec::new(), faults: Vec::new() };
+    let mut extension = Extension {
+        path: path.to_owned(),
+        hash,
+        instance: None,
+        context: None,
+        tools: Vec::new(),
+        faults: Vec::new(),
+    };
     let mut script = match compile(app, path) {
         Ok(script) => script,
         Err(faults) => return Extension { faults, ..extension },
@@ -145,6 +152,18 @@ pub(super) fn load(app: &Rc<App>, class: &str, path: &str, hash: u64) -> Extensi
             Err(fault) => extension.faults.push(fault),
         }
     }
+    if instance.has_method("activate") {
+        let cursor = app.shared.feed.cursor();
+        match new_context(app) {
+            Some(context) => {
+                instance.call("activate", &[context.to_variant()]);
+                extension.context = Some(context);
+            }
+            None => extension.faults.push(Fault::new(format!("{CONTEXT} does not load"))),
+        }
+        extension.faults.extend(errors_since(app, cursor, path));
+    }
+    extension.instance = Some(instance);
     extension
 }
 
@@ -155,6 +174,16 @@ fn parts(entry: &Variant) -> Option<(String, Callable, VarDictionary)> {
         entry.get(1)?.try_to().ok()?,
         entry.get(2)?.try_to().ok()?,
     ))
+}
+
+fn new_context(app: &Rc<App>) -> Option<Gd<RefCounted>> {
+    let mut script = ResourceLoader::singleton().load(CONTEXT)?;
+    let mut context: Gd<RefCounted> = script.call("new", &[]).try_to().ok()?;
+    let host = app.host();
+    // The plugin is the parent of its node.
+    context.set("_plugin", &host.get_parent().to_variant());
+    context.set("_host", &host.to_variant());
+    Some(context)
 }
 
 fn new_registry() -> Option<Gd<RefCounted>> {

@@ -15,7 +15,7 @@ use godot_mcp_core::gate::Admitted;
 use godot_mcp_core::{Answer, CancelFlag, Code, Reply, SafetyClass, ToolError, untrusted};
 use serde_json::{Map, Value, json};
 
-use super::ScriptTool;
+use super::{ScriptTool, nested};
 use crate::api::committed::Committed;
 use crate::editor::Editor;
 use crate::host_node::drain_log;
@@ -54,7 +54,7 @@ pub(crate) fn start(
     let mut call = Call {
         tool: Rc::clone(tool),
         cursor: editor.shared().feed.cursor(),
-        context: if tool.takes_context { Some(context(editor)?) } else { None },
+        context: if tool.takes_context { Some(context(editor, &tool.spec.name)?) } else { None },
         cancel: editor.caller().map(|it| it.cancel.clone()).unwrap_or_default(),
         dry_run: editor.caller().is_some_and(|it| it.dry_run),
         committed: Some(Committed::open()),
@@ -217,7 +217,7 @@ impl Drop for Call {
     }
 }
 
-fn context(editor: &Editor) -> Result<Gd<RefCounted>, ToolError> {
+fn context(editor: &Editor, tool: &str) -> Result<Gd<RefCounted>, ToolError> {
     let script = ResourceLoader::singleton().load(CONTEXT);
     let made = script.and_then(|mut it| it.call("new", &[]).try_to::<Gd<RefCounted>>().ok());
     let mut context =
@@ -229,6 +229,8 @@ fn context(editor: &Editor) -> Result<Gd<RefCounted>, ToolError> {
         context.set("_deadline", &(now + left).to_variant());
         context.set("_client", &GString::from(caller.client.as_str()).to_variant());
         context.set("_dry_run", &caller.dry_run.to_variant());
+        let call_tool = nested::caller(&editor.app_rc(), caller, tool);
+        context.set("_call", &call_tool.to_variant());
     }
     if let Some(sink) = editor.progress_sink() {
         let report = Callable::from_fn("mcp_progress", move |args: &[&Variant]| {
@@ -254,7 +256,7 @@ fn waiting(returned: &Variant) -> Option<Gd<Object>> {
 }
 
 /// A dictionary as JSON, none for anything else.
-fn fields(returned: &Variant) -> Option<Map<String, Value>> {
+pub(super) fn fields(returned: &Variant) -> Option<Map<String, Value>> {
     let dictionary = returned.try_to::<VarDictionary>().ok()?;
     let text = Json::stringify(&dictionary.to_variant()).to_string();
     serde_json::from_str(&text).ok()
@@ -284,7 +286,7 @@ fn shorten(text: &str) -> String {
 }
 
 /// X5.2: whole numbers arrive as int, fractions as float.
-fn variant(value: &Value) -> Variant {
+pub(super) fn variant(value: &Value) -> Variant {
     match value {
         Value::Null => Variant::nil(),
         Value::Bool(it) => it.to_variant(),
