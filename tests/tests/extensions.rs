@@ -287,7 +287,7 @@ fn handlers(story: &mut Story) {
     assert_eq!(client.ok("bad_count", json!({}))["runs"], 1);
     client.ok("bad_block", json!({}));
     let about = client.ok("bad_context", json!({}));
-    assert_eq!((&about["client"], &about["dry"]), (&json!("tests"), &json!(false)), "{about}");
+    assert_eq!((&about["client"], &about["dry"]), (&json!("tests 1"), &json!(false)), "{about}");
     assert!(about["left"].as_i64().is_some_and(|it| it > 1_000 && it <= 30_000), "{about}");
     // X5.7.
     let url = (story.editor.url.clone(), story.editor.token.clone());

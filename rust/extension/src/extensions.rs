@@ -110,7 +110,7 @@ fn each_text(
 pub(crate) struct Extension {
     pub(crate) path: String,
     hash: u64,
-    /// For the end of the registration. None when it did not load.
+    /// Keeps handlers alive. None when it did not load.
     instance: Option<Gd<RefCounted>>,
     /// What it was activated with.
     context: Option<Gd<RefCounted>>,

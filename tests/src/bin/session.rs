@@ -53,6 +53,8 @@ fn main() -> ExitCode {
     session.call("godot_undo", json!({}));
 
     println!("Tools that the project itself adds, in addons/level_tools/:\n");
+    session.call("enable_toolset", json!({"category": "extensions"}));
+    session.call("extensions_refresh", json!({}));
     session.call("enable_toolset", json!({"category": "level_tools"}));
     session.call("level_list_bodies", json!({"kind": "character"}));
     let overlaps = session.call("level_find_overlaps", json!({}));

@@ -82,6 +82,8 @@ pub(crate) fn start(
         }
     });
     state.connect("completed", &completed);
+    drop(returned);
+    let holders_at_first = holders(&mut state);
     Ok(Outcome::Wait(Box::new(move |editor| -> Option<Answer> {
         if call.cancel.is_cancelled() {
             call.cancel_context();
@@ -92,7 +94,7 @@ pub(crate) fn start(
         }
         // X5.7: nothing will ever come of it. A coroutine that waits again is another state, which holds
         // the first one, ours; what it waits for holds the state that waits.
-        let held = state.call("get_reference_count", &[]).try_to::<i64>().unwrap_or(0) > 1;
+        let held = holders(&mut state) >= holders_at_first;
         let waits = held || state.call("is_valid", &[true.to_variant()]).booleanize();
         if waits && call.tool.handler.is_valid() {
             return None;
@@ -245,6 +247,10 @@ fn context(editor: &Editor, tool: &str) -> Result<Gd<RefCounted>, ToolError> {
         context.set("_progress", &report.to_variant());
     }
     Ok(context)
+}
+
+fn holders(state: &mut Gd<Object>) -> i64 {
+    state.call("get_reference_count", &[]).try_to().unwrap_or(0)
 }
 
 fn waiting(returned: &Variant) -> Option<Gd<Object>> {
