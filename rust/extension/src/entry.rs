@@ -8,6 +8,7 @@ use godot_mcp_core::gate::{Admitted, Decision, PlanView};
 use godot_mcp_core::{SafetyClass, ToolError};
 use serde_json::{Map, Value, json};
 
+use crate::commands;
 use crate::editor::Editor;
 use crate::editor::edit::{self, Edit};
 use crate::tool::{Outcome, Runner};
@@ -27,6 +28,10 @@ impl Planned {
         }
         match editor.app().tools.get(call.spec().name.as_str()) {
             Some(Runner::Direct(run) | Runner::PreparedRead(_, run)) => Ok(Self::Direct(*run)),
+            Some(Runner::Command(command)) => {
+                (command.check)(editor, call.args.clone())?;
+                Ok(Self::Direct(command.run))
+            }
             Some(Runner::Edit(plan) | Runner::Prepared(_, plan)) => {
                 plan(editor, call.args.clone()).map(|it| Self::Edit(Box::new(it)))
             }
@@ -72,7 +77,7 @@ impl Planned {
                 Self::Edit(edit) => edit.title().to_owned(),
                 Self::Direct(_) => call.spec().name.replace('_', " "),
             },
-            args: call.args.clone(),
+            args: told(call),
             changes: self.changes(call),
             digest: self.digest(call),
         }
@@ -89,7 +94,7 @@ impl Planned {
     fn changes(&self, call: &Admitted) -> Value {
         match self {
             Self::Edit(edit) => edit.changes(),
-            Self::Direct(_) => json!([{"run": call.spec().name, "arguments": call.args}]),
+            Self::Direct(_) => json!([{"run": call.spec().name, "arguments": told(call)}]),
         }
     }
 
@@ -98,6 +103,13 @@ impl Planned {
             Self::Edit(edit) => edit.fingerprint(),
             Self::Direct(_) => String::new(),
         };
-        approval::digest(&call.spec().name, &call.args, &plan)
+        approval::digest(&call.spec().name, &told(call), &plan)
     }
+}
+
+/// The arguments as the caller gave them: an approval is for the call, not for its number.
+fn told(call: &Admitted) -> Map<String, Value> {
+    let mut args = call.args.clone();
+    args.remove(commands::TRANSACTION);
+    args
 }

@@ -9,6 +9,7 @@ mod api;
 mod app;
 mod calls;
 mod client_config;
+mod commands;
 mod completion;
 mod dispatch;
 mod dock;

@@ -1,6 +1,7 @@
 //! The tables of built-in tools: one folder a toolset, one file a tool.
 
 mod code;
+mod commands;
 mod core;
 mod inspection;
 mod journal;
@@ -22,6 +23,7 @@ const TABLES: &[&[ToolDef]] = &[
     scripts::TOOLS,
     code::TOOLS,
     journal::TOOLS,
+    commands::TOOLS,
 ];
 
 /// Tools that were renamed or removed, with what to call now. Asking for one answers with it.
