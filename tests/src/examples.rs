@@ -15,7 +15,7 @@ use crate::notation;
 /// Fields of an answer that a preview cannot know (S4.1).
 const ONLY_AFTERWARDS: &[&str] = &["dry_run", "applied", "undo_token"];
 /// Tools whose preview has a shape of its own, by contract.
-const OWN_PREVIEW: &[&str] = &["godot_undo", "godot_redo"];
+const OWN_PREVIEW: &[&str] = &["godot_undo", "godot_redo", "run_commands"];
 /// What a read may change: nothing but the store behind `snapshot_subtree`.
 const STATE: &str = r#"
 var manager := EditorInterface.get_editor_undo_redo()
@@ -292,14 +292,14 @@ impl Run<'_> {
             return Err(format!("nothing was undone: {undone}"));
         }
         self.clean_if_of_files("the undo")?;
-        self.save_if_open()?;
+        self.save()?;
         same_files(before, &self.files()).map_err(|it| format!("S6.3, after undo: {it}"))?;
         call("godot_redo", json!({}))?;
         self.clean_if_of_files("the redo")?;
-        self.save_if_open()?;
+        self.save()?;
         same_files(&after, &self.files()).map_err(|it| format!("S6.3, after redo: {it}"))?;
         call("godot_undo", json!({}))?;
-        self.save_if_open()?;
+        self.save()?;
         same_files(before, &self.files()).map_err(|it| format!("S6.3, after the second undo: {it}"))
     }
 
@@ -313,16 +313,12 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// There may be none to save: the call deleted it, or an undone one had made it.
     fn save(&mut self) -> Result<(), String> {
-        self.client.call("save_scene", json!({})).map(drop).map_err(|it| format!("save: {it}"))
-    }
-
-    /// An undone `create_scene` may leave no scene to save.
-    fn save_if_open(&mut self) -> Result<(), String> {
         let active =
             self.client.call("get_active_scene", json!({})).map_err(|it| it.to_string())?;
         if active["scene_path"].as_str().is_some_and(|it| !it.is_empty()) {
-            self.save()
+            self.client.call("save_scene", json!({})).map(drop).map_err(|it| format!("save: {it}"))
         } else {
             Ok(())
         }
@@ -342,7 +338,15 @@ impl Run<'_> {
 
     /// Everything that must not change: editor state and files.
     fn state(&mut self) -> (Value, Files) {
-        (self.human.run(STATE), self.files())
+        // The editor looks once a frame which scenes have unsaved changes.
+        let mut state = self.human.run(STATE);
+        for _ in 0..10 {
+            let next = self.human.run(STATE);
+            if std::mem::replace(&mut state, next) == state {
+                break;
+            }
+        }
+        (state, self.files())
     }
 
     fn unchanged(&mut self, state: &(Value, Files), what: &str) -> Result<(), String> {

@@ -352,9 +352,14 @@ fn the_context_stays_small() {
     assert!(default.len() <= MAX_DEFAULT_TOOLS, "{} tools", default.len());
     assert!(sum <= MAX_DEFAULT_TOKENS, "{sum} tokens: {costs:?}");
 
-    let all: Vec<usize> = registry.tools().map(|it| cost(it)).collect();
-    let average = all.iter().sum::<usize>() / all.len();
-    println!("all: {} tools, {average} tokens a tool", all.len());
+    let mut all: Vec<_> = registry.tools().map(|it| (cost(it), it.name.clone())).collect();
+    let average = all.iter().map(|it| it.0).sum::<usize>() / all.len();
+    all.sort();
+    println!(
+        "all: {} tools, {average} tokens a tool; dearest: {:?}",
+        all.len(),
+        all.iter().rev().take(30).collect::<Vec<_>>()
+    );
     assert!(average <= MAX_TOKENS_A_TOOL, "{average} tokens a tool");
 }
 

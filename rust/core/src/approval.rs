@@ -20,7 +20,7 @@ use crate::safety::SafetyClass;
 use crate::spec::ToolSpec;
 
 pub use desk::{Decision, Desk, Waiting};
-pub use proposal::Proposal;
+pub use proposal::{MAX_LINES, Proposal};
 pub use webhook::Webhook;
 
 use desk::Rounds;
@@ -44,7 +44,8 @@ pub enum Verdict {
 /// An approval of one plan. Not `Clone`: it is used once.
 #[derive(Debug)]
 pub struct Grant {
-    digest: String,
+    /// None for an entry of a batch whose plan could not be shown, which was said.
+    digest: Option<String>,
     expires: Instant,
     pub by: String,
 }
@@ -58,7 +59,7 @@ impl Grant {
         if Instant::now() >= self.expires {
             return Err(denied("the approval expired before the call could run"));
         }
-        if self.digest != digest {
+        if self.digest.is_some_and(|it| it != digest) {
             return Err(ToolError::new(
                 Code::StateChanged,
                 "what the human approved is not what the call would do now",
@@ -66,6 +67,22 @@ impl Grant {
             .hint("nothing was changed; look at the scene, then call again to ask again"));
         }
         Ok(())
+    }
+
+    /// Uses the approval of a batch: a grant for each of its entries, bound to the plan that was
+    /// shown of it. `digest` is of the whole batch as it is planned now.
+    ///
+    /// # Errors
+    /// As `redeem`.
+    pub fn divide(
+        self,
+        digest: &str,
+        entries: impl IntoIterator<Item = Option<String>>,
+    ) -> Result<Vec<Self>, ToolError> {
+        let (expires, by) = (self.expires, self.by.clone());
+        self.redeem(digest)?;
+        let grant = |digest| Self { digest, expires, by: by.clone() };
+        Ok(entries.into_iter().map(grant).collect())
     }
 }
 
@@ -198,7 +215,7 @@ impl Approvals {
             Verdict::Denied(why) => return Err(denied(why)),
         };
         let expires = Instant::now() + GRANT_LIFETIME;
-        Ok(Grant { digest: proposal.digest.clone(), expires, by })
+        Ok(Grant { digest: Some(proposal.digest.clone()), expires, by })
     }
 
     /// Keeps a proposal for the client that is asked by an answer (2026-07-28): the state that it
@@ -233,7 +250,7 @@ impl Approvals {
             None => return Err(denied("the human at the client gave no answer")),
         }
         let expires = Instant::now() + GRANT_LIFETIME;
-        Ok(Grant { digest: round.digest, expires, by: "the human at the client".to_owned() })
+        Ok(Grant { digest: Some(round.digest), expires, by: "the human at the client".to_owned() })
     }
 
     /// Ends what waits, with a denial: the plugin is switched off.

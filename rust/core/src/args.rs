@@ -72,6 +72,42 @@ text_argument!(
 );
 
 text_argument!(
+    /// A `user://` path.
+    UserPath, {"type": "string", "format": "user-path"}, |text| {
+        paths::Roots::tidy_user(text).map(drop).map_err(|it| it.message)
+    }
+);
+
+text_argument!(
+    /// The name of an input action, as the Project Settings dialog allows it.
+    ActionName, {"type": "string"}, |text| {
+        no_control(text)?;
+        if text.trim() != text || text.is_empty() {
+            return Err(format!("{text:?} is not an action name: it is empty or has outer spaces"));
+        }
+        match text.chars().find(|it| "/:=\\\"".contains(*it)) {
+            Some(bad) => Err(format!("{text:?} is not an action name: it contains {bad:?}")),
+            None => Ok(()),
+        }
+    }
+);
+
+text_argument!(
+    /// The name of a project setting, such as `display/window/size/viewport_width`.
+    SettingName, {"type": "string"}, |text| {
+        no_control(text)?;
+        let plain = |it: char| it.is_alphanumeric() || "/_.- ".contains(it);
+        match text.chars().find(|it| !plain(*it)) {
+            Some(bad) => Err(format!("{text:?} is not a setting's name: it contains {bad:?}")),
+            None if text.is_empty() || text.trim() != text => {
+                Err(format!("{text:?} is not a setting's name: it is empty or has outer spaces"))
+            }
+            None => Ok(()),
+        }
+    }
+);
+
+text_argument!(
     /// The path of a node of the edited scene, in any form that the one resolver knows (S8.4).
     NodeRef, {"type": "string"}, |text| no_control(text)
 );
@@ -136,6 +172,13 @@ mod tests {
             assert!(GroupName::new(text).is_err(), "{text:?}");
         }
         assert!(Identifier::new("a\0b").is_err());
+        for text in ["", "a\n[autoload]", "a/b", "a:b", "a=b", "a\"b", "a\\b", " a"] {
+            assert!(ActionName::new(text).is_err(), "{text:?}");
+        }
+        for text in ["", "a/b\nc", "a/b=c", "a/b[c]", "a/\"b", "a;b"] {
+            assert!(SettingName::new(text).is_err(), "{text:?}");
+        }
+        SettingName::new("display/window/size/viewport_width.android").expect("valid");
         NodeName::new("Enemy 2 ü").expect("valid");
         GroupName::new("res://with/slashes").expect("valid");
     }

@@ -233,6 +233,13 @@ impl ToolError {
         Some(error)
     }
 
+    /// Says in which entry of a list the fault lies.
+    #[must_use]
+    pub fn in_entry(mut self, list: &str, index: usize) -> Self {
+        self.message = format!("{list}/{index}: {}", self.message);
+        self.detail("index", index)
+    }
+
     /// Adds one field to `details`.
     #[must_use]
     pub fn detail(mut self, name: &str, value: impl Into<Value>) -> Self {

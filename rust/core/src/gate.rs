@@ -273,6 +273,13 @@ impl Gate {
         }
     }
 
+    /// Whether a human has to be asked about an entry of a batch, by its tool and client.
+    pub fn must_ask(&self, call: &Admitted) -> bool {
+        !call.dry_run
+            && self.approvals.covers(call.spec())
+            && !self.approvals.allowed_for_session(&call.client, &call.spec().name)
+    }
+
     /// Names of toolsets behind a toolset, a bundle or a comma list.
     pub fn members(&self, category: &str) -> Vec<String> {
         let registry = self.registry.load();

@@ -74,14 +74,14 @@ impl Roots {
         contained(text, &self.user, &relative)
     }
 
+    /// The `user://` spelling of a path that was accepted, as [`Self::tidy_res`].
+    pub fn tidy_user(text: &str) -> Result<String, ToolError> {
+        tidy(text, "user://")
+    }
+
     /// The `res://` spelling of a path that was accepted, without `.`, `..` and doubled slashes.
     pub fn tidy_res(text: &str) -> Result<String, ToolError> {
         tidy(text, "res://")
-    }
-
-    /// As `tidy_res`, of a `user://` path.
-    pub fn tidy_user(text: &str) -> Result<String, ToolError> {
-        tidy(text, "user://")
     }
 }
 

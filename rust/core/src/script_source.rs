@@ -320,33 +320,44 @@ fn end_of_text(bytes: &[u8], start: usize, quote: &[u8]) -> usize {
     at.min(bytes.len())
 }
 
-/// Makes the relative paths of `preload` and `extends` absolute: a script that is checked without a
-/// path of its own would look for them nowhere. `folder` is the script's, `res://` with no slash at
-/// the end of a longer one. Lines keep their numbers.
+/// Makes the relative paths of `preload`, `extends` and `#include` absolute: a script that is
+/// checked without a path of its own would look for them nowhere. `folder` is the script's,
+/// `res://` with no slash at the end of a longer one. Lines keep their numbers.
 pub fn with_absolute_paths(source: &str, folder: &str) -> String {
     let mut out = String::with_capacity(source.len());
-    let mut rest = source;
-    while let Some((start, end)) = next_path(rest) {
-        let path = &rest[start..end];
-        out.push_str(&rest[..start]);
-        // `res://` ends with slashes of its own.
-        let slash = if folder.ends_with('/') { "" } else { "/" };
-        let joined = format!("{folder}{slash}{path}");
-        let relative = !path.contains("://") && !path.starts_with('/') && !path.is_empty();
-        match Roots::tidy_res(&joined) {
-            Ok(absolute) if relative => out.push_str(&absolute),
-            _ => out.push_str(path),
-        }
-        rest = &rest[end..];
+    let mut from = 0;
+    for (start, end, absolute) in relative_paths(source, folder) {
+        out.push_str(&source[from..start]);
+        out.push_str(&absolute);
+        from = end;
     }
-    out + rest
+    out + &source[from..]
 }
 
-/// Where the next quoted path behind one of the two words lies.
+/// The relative paths of `preload`, `extends` and `#include`: where each lies in the source, and the
+/// absolute path that it means.
+pub fn relative_paths(source: &str, folder: &str) -> Vec<(usize, usize, String)> {
+    // `res://` ends with slashes of its own.
+    let slash = if folder.ends_with('/') { "" } else { "/" };
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some((start, end)) = next_path(&source[from..]) {
+        let (start, end) = (from + start, from + end);
+        from = end;
+        let path = &source[start..end];
+        let relative = !path.contains("://") && !path.starts_with('/') && !path.is_empty();
+        if relative && let Ok(absolute) = Roots::tidy_res(&format!("{folder}{slash}{path}")) {
+            found.push((start, end, absolute));
+        }
+    }
+    found
+}
+
+/// Where the next quoted path behind one of the words lies.
 fn next_path(text: &str) -> Option<(usize, usize)> {
     let mut from = 0;
     loop {
-        let found = ["preload(", "extends "]
+        let found = ["preload(", "extends ", "#include "]
             .iter()
             .filter_map(|it| text[from..].find(it).map(|at| from + at + it.len()));
         let behind = found.min()?;

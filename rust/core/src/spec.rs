@@ -105,11 +105,8 @@ impl ToolSpec {
             added.push((schema::CONFIRM, schema::flag("Must be true to run.")));
         }
         if self.edits_scene {
-            let text = "Scene that must be edited.";
-            added.push((
-                schema::EXPECTED_SCENE,
-                json!({"type": "string", "format": "res-path", "description": text}),
-            ));
+            // The instructions of the server say what it is for, as for `dry_run`.
+            added.push((schema::EXPECTED_SCENE, json!({"type": "string", "format": "res-path"})));
         }
         if self.needs_key {
             added.push((

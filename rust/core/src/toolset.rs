@@ -38,6 +38,16 @@ pub const TOOLSETS: &[Toolset] = &[
         keywords: &["add", "remove", "reparent", "signal", "instance", "script", "save", "open"],
     },
     Toolset {
+        name: "composite",
+        description: "Several nodes, properties or calls at once, in one undo step.",
+        keywords: &["many", "bulk", "transaction", "atomic", "children", "build", "commands"],
+    },
+    Toolset {
+        name: "batch",
+        description: "One property on many nodes or in many scenes; nodes by class; dependencies.",
+        keywords: &["many", "bulk", "all", "files", "mass", "type", "replace"],
+    },
+    Toolset {
         name: "scripts",
         description: "Read, write and patch scripts, undoable, with parse errors in the answer.",
         keywords: &["gdscript", "code", "source", "edit", "compile", "check", "syntax", "csharp"],
@@ -46,6 +56,31 @@ pub const TOOLSETS: &[Toolset] = &[
         name: "code",
         description: "Symbols, definitions, references, completion, diagnostics and renames in GDScript.",
         keywords: &["gdscript", "hover", "docs", "lsp", "refactor", "warnings", "lint", "outline"],
+    },
+    Toolset {
+        name: "resources_edit",
+        description: "Write resource files and autoloads, undoable.",
+        keywords: &["tres", "singleton", "autoload", "resource"],
+    },
+    Toolset {
+        name: "project",
+        description: "Project files and settings: search, list, move, delete, set; undoable.",
+        keywords: &["file", "folder", "setting", "grep", "uid", "layer", "rename", "config"],
+    },
+    Toolset {
+        name: "project_scaffold",
+        description: "Start a game from a small running skeleton.",
+        keywords: &["new", "template", "skeleton", "start", "platformer"],
+    },
+    Toolset {
+        name: "input_map",
+        description: "The project's input actions and their keys, buttons and axes.",
+        keywords: &["key", "binding", "control", "joypad", "mouse", "action"],
+    },
+    Toolset {
+        name: "user_data",
+        description: "Files of user://, such as saved games and logs.",
+        keywords: &["save", "savegame", "log", "persistent", "user"],
     },
     Toolset {
         name: "journal",
@@ -71,7 +106,9 @@ pub const BUNDLES: &[(&str, &[&str])] = &[
             "code",
             "resources_edit",
             "project",
+            "project_scaffold",
             "input_map",
+            "user_data",
         ],
     ),
     ("playtest", &["runtime", "input", "testing", "debugger", "profiling"]),

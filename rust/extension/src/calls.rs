@@ -15,10 +15,12 @@ use godot_mcp_core::{
     Answer, CancelFlag, Code, Reply, SafetyClass, ToolCall, ToolError, digest, schema,
 };
 use serde_json::{Map, Value, json};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, sleep_until, timeout, timeout_at};
 
 use crate::app::Shared;
+use crate::batch;
 use crate::commands;
 use crate::main_thread::{Finished, Job};
 use crate::tool::Runner;
@@ -211,7 +213,7 @@ async fn prepare(shared: &Arc<Shared>, call: &mut Admitted, way: &Way) -> Result
 }
 
 /// Waits for a service that the main thread polls, and keeps that thread from sleeping meanwhile.
-async fn hurried<T>(
+pub(crate) async fn hurried<T>(
     shared: &Shared,
     deadline: Instant,
     work: impl Future<Output = Result<T, ToolError>>,
@@ -320,7 +322,11 @@ async fn run_recorded(
         return settle(Err(error));
     }
     // What must outlive a power cut is on the disk before anything changes.
-    let mut force = call.spec().class == SafetyClass::Destructive || call.idempotency_key.is_some();
+    let registry = shared.gate.registry();
+    let class_of = |tool: &str| registry.get(tool).map(|it| it.spec.class);
+    let mut force = call.spec().class == SafetyClass::Destructive
+        || call.idempotency_key.is_some()
+        || batch::is_destructive(&call, class_of);
     let mut grant = match brought_back(shared, &call, way) {
         Ok(grant) => grant,
         Err(error) => return settle(Err(error)),
@@ -423,6 +429,7 @@ async fn queue(
         deadline,
         progress: way.progress.clone(),
         log: way.log.clone(),
+        runtime: Handle::try_current().ok(),
         reply,
     };
     match ticket.filter(|_| force) {

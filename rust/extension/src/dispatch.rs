@@ -15,13 +15,13 @@ use godot_mcp_core::{Content, Document, Host, Reply, ToolCall, ToolError};
 use serde_json::{Map, Value, json};
 
 use crate::app::{App, Shared};
-use crate::calls;
 use crate::editor::Editor;
 use crate::entry::Planned;
 use crate::fault_point;
 use crate::main_thread::Job;
-use crate::tool::Outcome;
+use crate::tool::{Outcome, Runner};
 use crate::toolsets;
+use crate::{batch, calls};
 use crate::{completion, prompts, resources};
 
 /// The side of the host that the server sees. Everything here runs on the I/O thread.
@@ -120,6 +120,10 @@ fn plain_text(result: &str) -> String {
 pub(crate) fn run(app: &Rc<App>, job: &mut Job) -> Result<Outcome, ToolError> {
     let editor = Editor::new(app, job.progress.clone());
     fault_point::reach("plan", &job.call.spec().name);
+    if let Some(Runner::Batch(wanted)) = app.tools.get(job.call.spec().name.as_str()) {
+        let wanted = wanted(job.call.args.clone())?;
+        return batch::run(&editor, wanted, job);
+    }
     let planned = Planned::new(&editor, &job.call)?;
     match planned.decide(&editor, &job.call, job.grant.take())? {
         Decision::Preview => planned.preview(&editor, &job.call),

@@ -1,9 +1,13 @@
 //! What tools know of the editor: the edited scene, paths, values, edits, undo.
 
+pub(crate) mod attachable;
 pub(crate) mod branch;
 pub(crate) mod connections;
 pub(crate) mod edit;
 pub(crate) mod file_diff;
+pub(crate) mod file_mover;
+pub(crate) mod file_search;
+pub(crate) mod file_uses;
 pub(crate) mod files;
 pub(crate) mod game_process;
 pub(crate) mod glob;
@@ -12,14 +16,19 @@ pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod loaded_scripts;
 pub(crate) mod log_feed;
+pub(crate) mod new_nodes;
 pub(crate) mod node_classes;
 pub(crate) mod persistence;
+pub(crate) mod project_settings;
 pub(crate) mod properties;
+pub(crate) mod property_edit;
 pub(crate) mod quirks;
 pub(crate) mod raw_node;
 pub(crate) mod references;
 pub(crate) mod resource_text;
 pub(crate) mod resource_watch;
+pub(crate) mod saving;
+pub(crate) mod scaffold;
 pub(crate) mod scene;
 pub(crate) mod scene_files;
 pub(crate) mod scene_keeper;

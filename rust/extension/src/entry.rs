@@ -9,8 +9,8 @@ use godot_mcp_core::{SafetyClass, ToolError};
 use serde_json::{Map, Value, json};
 
 use crate::commands;
-use crate::editor::Editor;
-use crate::editor::edit::{self, Edit};
+use crate::editor::edit::{self, Applied, Edit};
+use crate::editor::{Editor, file_diff};
 use crate::tool::{Outcome, Runner};
 
 /// A call whose preconditions hold. Nothing has changed.
@@ -18,6 +18,12 @@ pub(crate) enum Planned {
     /// A read or a runtime call: the function is all there is to plan.
     Direct(fn(&Editor, Map<String, Value>) -> Result<Outcome, ToolError>),
     Edit(Box<Edit>),
+}
+
+/// An entry of a batch that is one step as a whole.
+pub(crate) enum Progress {
+    Applied(Applied),
+    Ran(Outcome),
 }
 
 impl Planned {
@@ -35,7 +41,7 @@ impl Planned {
             Some(Runner::Edit(plan) | Runner::Prepared(_, plan)) => {
                 plan(editor, call.args.clone()).map(|it| Self::Edit(Box::new(it)))
             }
-            Some(Runner::Offline(_) | Runner::Async(_)) | None => {
+            Some(Runner::Offline(_) | Runner::Async(_) | Runner::Batch(_)) | None => {
                 Err(ToolError::internal(format!("\"{}\" has no function", call.spec().name)))
             }
         }
@@ -56,7 +62,14 @@ impl Planned {
             is_empty: matches!(self, Self::Edit(edit) if edit.is_empty()),
             digest: &|| self.digest(call),
         };
-        editor.shared().gate.after_plan(call, &plan, grant)
+        let decided = editor.shared().gate.after_plan(call, &plan, grant);
+        decided.map_err(|mut error| {
+            if call.spec().free_text {
+                let would = error.would.as_mut().and_then(Value::as_array_mut);
+                would.into_iter().flatten().for_each(file_diff::mark_untrusted);
+            }
+            error
+        })
     }
 
     /// Step 5: the answer of a dry run.
@@ -73,13 +86,19 @@ impl Planned {
             tool: call.spec().name.clone(),
             class: call.spec().class.as_str(),
             client: call.client.clone(),
-            title: match self {
-                Self::Edit(edit) => edit.title().to_owned(),
-                Self::Direct(_) => call.spec().name.replace('_', " "),
-            },
+            title: self.title(call),
             args: told(call),
             changes: self.changes(call),
             digest: self.digest(call),
+        }
+    }
+
+    /// Steps 8 and 9 for an entry of a batch that is one step as a whole. The caller records it, or
+    /// drops it, which takes it back. Reads have run then.
+    pub(crate) fn apply(self, editor: &Editor, call: &Admitted) -> Result<Progress, ToolError> {
+        match self {
+            Self::Edit(edit) => Applied::new(*edit, call.spec()).map(Progress::Applied),
+            Self::Direct(run) => run(editor, call.args.clone()).map(Progress::Ran),
         }
     }
 
@@ -91,14 +110,23 @@ impl Planned {
         }
     }
 
-    fn changes(&self, call: &Admitted) -> Value {
+    /// What it does, in a few words.
+    pub(crate) fn title(&self, call: &Admitted) -> String {
+        match self {
+            Self::Edit(edit) => edit.title().to_owned(),
+            Self::Direct(_) => call.spec().name.replace('_', " "),
+        }
+    }
+
+    pub(crate) fn changes(&self, call: &Admitted) -> Value {
         match self {
             Self::Edit(edit) => edit.changes(),
             Self::Direct(_) => json!([{"run": call.spec().name, "arguments": told(call)}]),
         }
     }
 
-    fn digest(&self, call: &Admitted) -> String {
+    /// Of tool, arguments and whole plan.
+    pub(crate) fn digest(&self, call: &Admitted) -> String {
         let plan = match self {
             Self::Edit(edit) => edit.fingerprint(),
             Self::Direct(_) => String::new(),

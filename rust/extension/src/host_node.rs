@@ -34,7 +34,7 @@ use crate::completion;
 use crate::dispatch::EditorHost;
 use crate::dock;
 use crate::editor::resource_watch::{self, WatchList};
-use crate::editor::{log_feed, quirks, scene_files};
+use crate::editor::{log_feed, project_settings, quirks, scene_files};
 use crate::main_thread::{self, Queue};
 use crate::server_log;
 use crate::services::language_server::LanguageServer;
@@ -312,6 +312,7 @@ fn start(
         activity.touch();
     });
     scene_files::watch(plugin);
+    project_settings::note();
     let app = App::new(shared, toolsets::runners(), logger, plugin.instance_id(), token);
     app.set_server(server, discovery);
     resource_watch::connect(&app, host, plugin);

@@ -7,6 +7,7 @@
 mod activity;
 mod api;
 mod app;
+mod batch;
 mod calls;
 mod client_config;
 mod commands;

@@ -20,6 +20,7 @@ use godot_mcp_core::gate::Admitted;
 use godot_mcp_core::journal::Ticket;
 use godot_mcp_core::{Answer, CancelFlag, Code, SafetyClass, Site, ToolError};
 use parking_lot::{Condvar, Mutex};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use crate::api::saves;
@@ -53,6 +54,8 @@ pub(crate) struct Job {
     pub(crate) deadline: Instant,
     pub(crate) progress: Option<ProgressSink>,
     pub(crate) log: Option<LogSink>,
+    /// Of the I/O thread, for a batch whose entries need it.
+    pub(crate) runtime: Option<Handle>,
     pub(crate) reply: oneshot::Sender<Finished>,
 }
 
@@ -608,7 +611,8 @@ mod tests {
         let call = gate.admit(name, args).expect("valid");
         let cancel = CancelFlag::default();
         let (ticket, grant, progress) = (None, None, None);
-        (Job { call, ticket, grant, cancel, deadline, progress, log: None, reply }, answer)
+        let (log, runtime) = (None, None);
+        (Job { call, ticket, grant, cancel, deadline, progress, log, runtime, reply }, answer)
     }
 
     fn refusal(answer: &mut oneshot::Receiver<Finished>) -> ToolError {

@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::app::Shared;
+use crate::batch::Wanted;
 use crate::commands::Asked;
 use crate::editor::Editor;
 use crate::editor::edit::Edit;
@@ -86,6 +87,11 @@ pub(crate) trait PreparedRead: ReadTool {
 /// Field of the arguments that holds what was prepared. Callers cannot give it.
 pub(crate) const PREPARED: &str = "prepared";
 
+/// Runs other tools.
+pub(crate) trait BatchTool: Tool {
+    fn wanted(self) -> Wanted;
+}
+
 /// Drives a game or another process.
 pub(crate) trait RuntimeTool: Tool {
     fn run(self, editor: &Editor) -> Result<Outcome, ToolError>;
@@ -126,6 +132,8 @@ pub(crate) enum Runner {
     Edit(fn(&Editor, Map<String, Value>) -> Result<Edit, ToolError>),
     Prepared(PrepareFn, fn(&Editor, Map<String, Value>) -> Result<Edit, ToolError>),
     PreparedRead(PrepareFn, fn(&Editor, Map<String, Value>) -> Result<Outcome, ToolError>),
+    /// Runs other tools: see `batch.rs`.
+    Batch(fn(Map<String, Value>) -> Result<Wanted, ToolError>),
     Command(CommandRunner),
 }
 
@@ -228,6 +236,14 @@ impl ToolDef {
                 run: |editor, args| parse::<T>(args)?.run(editor),
             }),
             spec: || spec::<T>(SafetyClass::Runtime, Site::SafeLane, UndoKind::Nothing),
+        }
+    }
+
+    pub(crate) const fn batch<T: BatchTool>() -> Self {
+        Self {
+            name: T::NAME,
+            runner: Runner::Batch(|args| parse::<T>(args).map(T::wanted)),
+            spec: || spec::<T>(SafetyClass::Mutating, Site::SafeLane, UndoKind::Action),
         }
     }
 

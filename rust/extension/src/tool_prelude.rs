@@ -1,7 +1,8 @@
 //! What a tool file needs. For tool files only.
 
 pub(crate) use godot_mcp_core::args::{
-    GroupName, Identifier, NodeName, NodeRef, ResPath, ResourcePath,
+    ActionName, GroupName, Identifier, NodeName, NodeRef, ResPath, ResourcePath, SettingName,
+    UserPath,
 };
 pub(crate) use godot_mcp_core::call::AnswerFuture;
 pub(crate) use godot_mcp_core::schema::AnyValue;

@@ -1,12 +1,19 @@
 //! The tables of built-in tools: one folder a toolset, one file a tool.
 
+mod batch;
 mod code;
 mod commands;
+mod composite;
 mod core;
+mod input_map;
 mod inspection;
 mod journal;
+mod project;
+mod project_scaffold;
+mod resources_edit;
 mod scene_edit;
 mod scripts;
+mod user_data;
 
 use std::collections::HashMap;
 
@@ -20,8 +27,15 @@ const TABLES: &[&[ToolDef]] = &[
     core::TOOLS,
     inspection::TOOLS,
     scene_edit::TOOLS,
+    composite::TOOLS,
+    batch::TOOLS,
     scripts::TOOLS,
     code::TOOLS,
+    resources_edit::TOOLS,
+    project::TOOLS,
+    project_scaffold::TOOLS,
+    input_map::TOOLS,
+    user_data::TOOLS,
     journal::TOOLS,
     commands::TOOLS,
 ];
@@ -66,7 +80,8 @@ pub(crate) fn instructions(shared: &Shared) -> String {
     format!(
         "You work inside the Godot editor of the project \"{}\". Edits go to the edited scene, are \
          verified, and are one step in the human's undo history; save with `save_scene`. `dry_run` \
-         previews an edit; destructive tools need `confirm`. \
+         previews an edit; destructive tools need `confirm`; `expected_scene` refuses when another scene \
+         is edited. \
          Every changing call also takes an `idempotency_key` of your own: repeated with it, it \
          answers the recorded result instead of running twice. Node paths are relative to the scene's \
          root, `.` is the root.{more}",

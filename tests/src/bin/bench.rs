@@ -55,6 +55,36 @@ fn main() -> ExitCode {
         check(&wire.call("set_node_property", &args));
     });
     bench.figure("set_node_property without a change", &times, None);
+    // 100 nodes below the root of the big scene.
+    let nodes: Vec<String> =
+        (0..100).map(|it| if it == 0 { "A".to_owned() } else { format!("N{}", it * 10) }).collect();
+    let mut value = 0;
+    let sets = |value: i32| -> Vec<Value> {
+        let args =
+            |node| json!({"node_path": node, "property": "position", "value": [value, value]});
+        nodes.iter().map(args).collect()
+    };
+    for atomic in [false, true] {
+        let times = bench.time(|wire| {
+            value += 1;
+            let command = |args| json!({"tool": "set_node_property", "arguments": args});
+            let commands: Vec<_> = sets(value).into_iter().map(command).collect();
+            check(&wire.call("run_commands", &json!({"commands": commands, "atomic": atomic})));
+        });
+        let how = if atomic { ", atomic" } else { "" };
+        bench.figure(&format!("run_commands, 100 property sets{how}"), &times, Some(10.0));
+    }
+    let times = bench.time(|wire| {
+        value += 1;
+        check(&wire.call("apply_node_edits", &json!({"edits": sets(value)})));
+    });
+    bench.figure("apply_node_edits, 100 property sets", &times, Some(10.0));
+    let times = bench.time(|wire| {
+        value += 1;
+        let args = json!({"node_paths": nodes, "property": "position", "value": [value, value]});
+        check(&wire.call("batch_set_property", &args));
+    });
+    bench.figure("batch_set_property, 100 nodes", &times, Some(10.0));
     let mut key = 0;
     let times = bench.time(|wire| {
         key += 1;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// Changes that are shown; more are counted.
-const MAX_LINES: usize = 20;
+pub const MAX_LINES: usize = 20;
 const MAX_LINE_CHARS: usize = 200;
 
 /// A planned call, waiting for somebody's word.

@@ -325,11 +325,29 @@ fn rounds() {
 #[test]
 fn grants_expire() {
     let now = Instant::now();
-    let grant = |expires| Grant { digest: "abc".into(), expires, by: String::new() };
+    let grant = |expires| Grant { digest: Some("abc".into()), expires, by: String::new() };
     let code = |it: Result<(), ToolError>| it.expect_err("refused").code;
     assert_eq!(code(grant(now).redeem("abc")), Code::ApprovalDenied);
     assert_eq!(code(grant(now + GRANT_LIFETIME).redeem("abd")), Code::StateChanged);
     assert_eq!(grant(now + GRANT_LIFETIME).redeem("abc"), Ok(()));
+}
+
+/// S2.1 with S2 step 8: the approval of a batch holds for its entries as they were shown.
+#[test]
+fn grants_of_a_batch_are_divided() {
+    let now = Instant::now();
+    let grant = |expires| Grant { digest: Some("all".into()), expires, by: "webhook".into() };
+    let entries = || [Some("one".to_owned()), None];
+    let code = |it: Result<Vec<Grant>, ToolError>| it.map(drop).expect_err("refused").code;
+    let late = now + GRANT_LIFETIME;
+    assert_eq!(code(grant(late).divide("other", entries())), Code::StateChanged);
+    assert_eq!(code(grant(now).divide("all", entries())), Code::ApprovalDenied);
+    let divided = || grant(late).divide("all", entries()).expect("granted").into_iter();
+    let mut grants = divided();
+    assert_eq!(grants.next().expect("one").redeem("one"), Ok(()));
+    assert_eq!(grants.next().expect("two").redeem("any plan, since none was shown"), Ok(()));
+    let changed = divided().next().expect("one").redeem("two").expect_err("another plan");
+    assert_eq!(changed.code, Code::StateChanged);
 }
 
 /// A node's name cannot make the question say something else.

@@ -1,5 +1,7 @@
 //! Branches of the edited scene: what belongs to it, and the ops that add, remove and move them.
 
+use std::collections::{HashMap, HashSet};
+
 use godot::builtin::{AnyArray, Callable, Variant};
 use godot::classes::{FileAccess, Node, Object, PackedScene, ResourceLoader, SceneState};
 use godot::meta::ToGodot;
@@ -68,23 +70,50 @@ pub(crate) fn layout_state(node: &Gd<Node>) -> Option<Op> {
 
 /// A name that is free among the children of `parent`: the wanted one, or with the next number.
 pub(crate) fn free_name(parent: &Gd<Node>, wanted: &str, except: Option<&Gd<Node>>) -> String {
-    // Internal children count too: the engine would rename the newcomer.
-    let children = parent.get_children_ex().include_internal(true).done();
-    let taken: std::collections::HashSet<String> = children
-        .iter_shared()
-        .filter(|it| Some(it) != except)
-        .map(|it| it.get_name().to_string())
-        .collect();
-    if !taken.contains(wanted) {
-        return wanted.to_owned();
+    Names::below(parent, except).take(wanted)
+}
+
+/// Names of siblings, those that nodes will get included.
+#[derive(Default)]
+pub(crate) struct Names {
+    taken: HashSet<String>,
+    /// The number to try next, by stem: thousands of nodes may want one name.
+    next: HashMap<String, u64>,
+}
+
+impl Names {
+    pub(crate) fn below(parent: &Gd<Node>, except: Option<&Gd<Node>>) -> Self {
+        // Internal children count too: the engine would rename the newcomer.
+        let children = parent.get_children_ex().include_internal(true).done();
+        let taken = children.iter_shared().filter(|it| Some(it) != except);
+        Self { taken: taken.map(|it| it.get_name().to_string()).collect(), next: HashMap::new() }
     }
-    let stem = wanted.trim_end_matches(|it: char| it.is_ascii_digit());
-    let number = wanted[stem.len()..].parse::<u64>().ok().filter(|_| !stem.is_empty());
-    let (stem, first) = match number.and_then(|it| it.checked_add(1)) {
-        Some(next) => (stem, next),
-        None => (wanted, 2),
-    };
-    (first..).map(|it| format!("{stem}{it}")).find(|it| !taken.contains(it)).unwrap_or_default()
+
+    /// The wanted name, or with the next free number. It is taken from then on.
+    pub(crate) fn take(&mut self, wanted: &str) -> String {
+        let name = self.free(wanted);
+        self.taken.insert(name.clone());
+        name
+    }
+
+    fn free(&mut self, wanted: &str) -> String {
+        if !self.taken.contains(wanted) {
+            return wanted.to_owned();
+        }
+        let stem = wanted.trim_end_matches(|it: char| it.is_ascii_digit());
+        let number = wanted[stem.len()..].parse::<u64>().ok().filter(|_| !stem.is_empty());
+        let (stem, first) = match number.and_then(|it| it.checked_add(1)) {
+            Some(next) => (stem, next),
+            None => (wanted, 2),
+        };
+        let next = self.next.entry(stem.to_owned()).or_default();
+        let free = (first.max(*next)..)
+            .map(|it| (it, format!("{stem}{it}")))
+            .find(|it| !self.taken.contains(&it.1));
+        let (number, name) = free.unwrap_or_default();
+        *next = number;
+        name
+    }
 }
 
 /// Refuses nodes that an instanced or a base scene brings along: they would be back on reload.

@@ -8,10 +8,13 @@ mod fingerprint;
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
 
-use godot::builtin::{StringName, Variant, VariantType};
+use godot::builtin::{GString, PackedStringArray, StringName, VarArray, Variant, VariantType};
 use godot::classes::undo_redo::MergeMode;
-use godot::classes::{EditorInterface, EditorUndoRedoManager, Node, Object, RefCounted};
+use godot::classes::{
+    EditorInterface, EditorUndoRedoManager, Node, Object, ProjectSettings, RefCounted,
+};
 use godot::meta::ToGodot;
 use godot::obj::{Gd, NewGd, Singleton};
 use godot_mcp_core::spec::ToolSpec;
@@ -20,11 +23,11 @@ use serde_json::{Map, Value, json};
 
 use super::Editor;
 use super::file_diff;
-use super::files::{self, FileKeeper};
+use super::files::{self, FileKeeper, SettingValue};
 use super::persistence::{self, Verdict};
 use super::scene::Scene;
 use super::values;
-use super::{properties, references};
+use super::{project_settings, properties, references, scene_keeper};
 use crate::app::App;
 use crate::fault_point;
 use crate::tool::Outcome;
@@ -49,6 +52,20 @@ pub(crate) enum Op {
     File {
         path: String,
         bytes: Option<Vec<u8>>,
+    },
+    /// Sets project settings and saves them, or restores `project.godot` to the byte.
+    Settings {
+        values: Vec<SettingValue>,
+        bytes: Option<Vec<u8>>,
+    },
+    /// Makes a folder, or removes an empty one.
+    Folder {
+        path: String,
+        exists: bool,
+    },
+    /// Brings what is loaded from files to their state, once all steps are done.
+    Refresh {
+        paths: Vec<String>,
     },
 }
 
@@ -95,6 +112,14 @@ impl Op {
                 .map(drop)
                 .map_err(|it| ToolError::internal(format!("the engine refused {method}: {it}"))),
             Self::File { path, bytes } => FileKeeper::write(keeper, path, bytes.as_deref()),
+            Self::Settings { values, bytes } => {
+                FileKeeper::put_settings(keeper, values, bytes.as_deref())
+            }
+            Self::Folder { path, exists } => FileKeeper::put_folder(path, *exists),
+            Self::Refresh { paths } => {
+                keeper.clone().call("refresh_later", &[string_array(paths)]);
+                Ok(())
+            }
         }
     }
 
@@ -111,8 +136,21 @@ impl Op {
             }
             Self::Call { object, method, args } => manager.add_do_method(object, method, args),
             Self::File { path, bytes } => {
-                let args = [path.to_variant(), FileKeeper::bytes_variant(bytes.as_deref())];
+                let bytes = FileKeeper::bytes_variant(bytes.as_deref());
+                let args = [path.to_variant(), bytes];
                 record_call(keeper, "restore", &args, undo, manager);
+            }
+            Self::Settings { values, bytes } => {
+                let values: VarArray = values.iter().map(SettingValue::to_variant).collect();
+                let bytes = FileKeeper::bytes_variant(bytes.as_deref());
+                record_call(keeper, "settings", &[values.to_variant(), bytes], undo, manager);
+            }
+            Self::Folder { path, exists } => {
+                let args = [path.to_variant(), exists.to_variant()];
+                record_call(keeper, "folder", &args, undo, manager);
+            }
+            Self::Refresh { paths } => {
+                record_call(keeper, "refresh_later", &[string_array(paths)], undo, manager);
             }
         }
     }
@@ -121,13 +159,31 @@ impl Op {
     pub(crate) fn object(&self) -> Option<&Gd<Object>> {
         match self {
             Self::Set { object, .. } | Self::Call { object, .. } => Some(object),
-            Self::File { .. } => None,
+            Self::File { .. }
+            | Self::Settings { .. }
+            | Self::Folder { .. }
+            | Self::Refresh { .. } => None,
+        }
+    }
+
+    /// The same, with files through the keeper of its edit.
+    fn kept_by(&self, keeper: &Gd<FileKeeper>) -> Self {
+        match self {
+            Self::File { path, bytes } => {
+                let args = [path.to_variant(), FileKeeper::bytes_variant(bytes.as_deref())];
+                Self::call(keeper, "restore", &args)
+            }
+            other => other.clone(),
         }
     }
 
     fn is_file(&self) -> bool {
-        matches!(self, Self::File { .. })
+        matches!(self, Self::File { .. } | Self::Refresh { .. })
     }
+}
+
+fn string_array(paths: &[String]) -> Variant {
+    paths.iter().map(GString::from).collect::<PackedStringArray>().to_variant()
 }
 
 fn record_call(
@@ -172,11 +228,31 @@ fn alive(object: &Gd<Object>) -> Result<Gd<Object>, ToolError> {
 /// What must hold after the edit.
 enum Check {
     /// The property reads back as it was written, or as the engine normalizes it (S10.6).
-    Property { object: Gd<Object>, property: StringName, wanted: Variant, old: Variant },
+    Property {
+        shown: String,
+        object: Gd<Object>,
+        property: StringName,
+        wanted: Variant,
+        old: Variant,
+    },
     /// A call of a const method answers this.
-    Answers { object: Gd<Object>, method: StringName, args: Vec<Variant>, wanted: Variant },
+    Answers {
+        object: Gd<Object>,
+        method: StringName,
+        args: Vec<Variant>,
+        wanted: Variant,
+    },
     /// The file holds these bytes, or does not exist.
-    File { path: String, bytes: Option<Vec<u8>> },
+    File {
+        path: String,
+        bytes: Option<Vec<u8>>,
+    },
+    /// The project setting has this value; null when there is none.
+    Setting {
+        name: String,
+        value: Variant,
+    },
+    Own(Box<dyn Fn() -> Result<(), ToolError>>),
 }
 
 /// One step: how it is shown, how it is made, how it is taken back.
@@ -305,16 +381,25 @@ impl Edit {
         Self::new(title, root.map_or(Scope::Project, Scope::Files))
     }
 
-    /// Writes a file, or deletes it when there are no bytes. Missing folders are made, a `.uid` goes
-    /// with its file, and what is loaded from it is brought up to date (S6.5).
+    /// Writes a file, or deletes it when there are no bytes. Missing folders are made, `.uid` and
+    /// `.import` go with their file, and what is loaded from it is brought up to date (S6.5).
     pub(crate) fn write_file(&mut self, path: &str, bytes: Option<Vec<u8>>) {
         let old = files::bytes(path);
+        self.replace_file(path, old, bytes);
+    }
+
+    /// As `write_file`, when earlier steps of the edit leave the file with the bytes `old`.
+    pub(crate) fn replace_file(
+        &mut self,
+        path: &str,
+        old: Option<Vec<u8>>,
+        bytes: Option<Vec<u8>>,
+    ) {
         if old == bytes {
             return;
         }
-        let size = bytes.as_ref().map(Vec::len);
-        let mut change = match size {
-            Some(size) => json!({"write": path, "bytes": size}),
+        let mut change = match &bytes {
+            Some(bytes) => json!({"write": path, "bytes": bytes.len()}),
             None => json!({"delete": path}),
         };
         if let Some(old) = &old {
@@ -323,10 +408,62 @@ impl Edit {
                 change["diff"] = json!(diff);
             }
         }
-        let mut step = Step::new(change)
-            .apply(Op::File { path: path.to_owned(), bytes: bytes.clone() })
-            .revert(Op::File { path: path.to_owned(), bytes: old });
+        let op = |bytes: Option<Vec<u8>>| Op::File { path: path.to_owned(), bytes };
+        let mut step = Step::new(change).apply(op(bytes.clone())).revert(op(old));
         step.checks.push(Check::File { path: path.to_owned(), bytes });
+        self.steps.push(step);
+    }
+
+    /// Makes a folder, or removes one that is empty by then.
+    pub(crate) fn folder(&mut self, path: &str, exists: bool) {
+        let change = if exists { "add_folder" } else { "delete_folder" };
+        let op = |exists| Op::Folder { path: path.to_owned(), exists };
+        self.steps.push(Step::new(json!({change: path})).apply(op(exists)).revert(op(!exists)));
+    }
+
+    /// Sets project settings and saves `project.godot`; undo restores its exact bytes. A null value
+    /// removes a setting, and gives one of the engine's its default. Refused when the file was
+    /// changed outside the editor.
+    pub(crate) fn set_settings(&mut self, values: &[(String, Variant)]) -> Result<(), ToolError> {
+        project_settings::check_unchanged()?;
+        let settings = ProjectSettings::singleton();
+        let (mut apply, mut revert) = (Vec::new(), Vec::new());
+        for (name, value) in values {
+            let (old, order) = match settings.has_setting(name) {
+                true => (own_copy(&settings.get_setting(name)), settings.get_order(name)),
+                false => (Variant::nil(), -1),
+            };
+            let value = match value.is_nil() && project_settings::is_engines(name) {
+                true => project_settings::default_of(name),
+                false => own_copy(value),
+            };
+            if values::equal(&old, &value) {
+                continue;
+            }
+            let mut step = Step::new(set_change(name, &old, &value));
+            step.checks.push(Check::Setting { name: name.clone(), value: value.clone() });
+            self.steps.push(step);
+            let place = if value.is_nil() { -1 } else { order };
+            apply.push(SettingValue { name: name.clone(), value, order: place });
+            revert.push(SettingValue { name: name.clone(), value: old, order });
+        }
+        if apply.is_empty() {
+            return Ok(());
+        }
+        revert.reverse();
+        let bytes = files::bytes(files::PROJECT_FILE);
+        self.steps.push(
+            Step::new(json!({"write": files::PROJECT_FILE}))
+                .apply(Op::Settings { values: apply, bytes: None })
+                .revert(Op::Settings { values: revert, bytes }),
+        );
+        Ok(())
+    }
+
+    /// A check of the tool's own, after all steps: when it fails, the edit is taken back.
+    pub(crate) fn check(&mut self, check: Box<dyn Fn() -> Result<(), ToolError>>) {
+        let mut step = Step::new(Value::Null);
+        step.checks.push(Check::Own(check));
         self.steps.push(step);
     }
 
@@ -413,6 +550,7 @@ impl Edit {
             step = step.revert(Op::set(&object, carrier, &object.get(*carrier)));
         }
         step.checks.push(Check::Property {
+            shown: shown.to_owned(),
             object,
             property: StringName::from(property),
             wanted: value,
@@ -433,13 +571,15 @@ impl Edit {
     {
         let object = object.clone().upcast::<Object>();
         let (old, value) = (Variant::nil(), own_copy(value));
-        let change = json!({"set": format!("{shown}:{property}"), "new": values::summary(&value)});
+        let shown = format!("{shown}:{property}");
+        let change = json!({"set": shown, "new": values::summary(&value)});
         let mut step = Step::new(change).apply(Op::set(&object, property, &value));
         // An undone node points at nothing, so nothing dangles when what it pointed at goes too.
         if let Some(without) = references::without_nodes(&value) {
             step = step.revert(Op::set(&object, property, &without));
         }
         step.checks.push(Check::Property {
+            shown,
             object,
             property: StringName::from(property),
             wanted: value,
@@ -463,6 +603,7 @@ impl Edit {
         }
         let wanted = script.clone();
         step.checks.push(Check::Property {
+            shown: format!("{target}:script"),
             object,
             property: StringName::from("script"),
             wanted,
@@ -558,10 +699,11 @@ impl Edit {
 
     /// Reads back what was written (S2 step 9). Answers what the engine clamped.
     fn verify(&self) -> Result<Map<String, Value>, ToolError> {
-        let mut facts = Map::new();
-        for check in self.steps.iter().flat_map(|it| &it.checks) {
+        let mut clamped = Map::new();
+        let checks = || self.steps.iter().flat_map(|it| &it.checks);
+        for check in checks() {
             match check {
-                Check::Property { object, property, wanted, old } => {
+                Check::Property { shown, object, property, wanted, old } => {
                     let found = alive(object)?.get(property);
                     if values::same(wanted, &found) {
                         continue;
@@ -591,7 +733,9 @@ impl Edit {
                         .required("value")
                         .hint("a setter or another property may forbid it; nothing was changed"));
                     }
-                    facts.insert("clamped".into(), json!(true));
+                    if clamped.len() >= MAX_CHANGES {
+                        continue;
+                    }
                     let slot = values::Slot::of(object, &property.to_string());
                     let context = values::Context {
                         scene_root: EditorInterface::singleton().get_edited_scene_root(),
@@ -599,7 +743,7 @@ impl Edit {
                         check_path: &|_| Ok(()),
                     };
                     let read = values::encode(&found, slot.as_ref(), &context);
-                    facts.insert("applied_value".into(), read);
+                    clamped.insert(shown.clone(), read);
                 }
                 Check::Answers { object, method, args, wanted } => {
                     let found = alive(object)?.call(method, args);
@@ -616,7 +760,30 @@ impl Edit {
                         )));
                     }
                 }
+                Check::Setting { name, value } => {
+                    let settings = ProjectSettings::singleton();
+                    let found = match settings.has_setting(name) {
+                        true => settings.get_setting(name),
+                        false => Variant::nil(),
+                    };
+                    if !values::same(value, &found) {
+                        return Err(ToolError::internal(format!(
+                            "the setting \"{name}\" reads back as {}",
+                            values::summary(&found)
+                        )));
+                    }
+                }
+                Check::Own(check) => check()?,
             }
+        }
+        let mut facts = Map::new();
+        if !clamped.is_empty() {
+            facts.insert("clamped".into(), json!(true));
+            let sets = checks().filter(|it| matches!(it, Check::Property { .. })).count();
+            match clamped.values().next() {
+                Some(only) if sets == 1 => facts.insert("applied_value".into(), only.clone()),
+                _ => facts.insert("applied_values".into(), Value::Object(clamped)),
+            };
         }
         Ok(facts)
     }
@@ -631,32 +798,188 @@ impl Edit {
         FileKeeper::refresh(keeper);
     }
 
-    /// Enters the applied edit into the history, without running it again.
-    fn record(&self, editor: &Editor, keeper: &Gd<FileKeeper>) -> Option<String> {
-        let context: Gd<Object> = match &self.scope {
-            Scope::Scene(root) | Scope::Files(root) => root.clone().upcast(),
-            Scope::Project => keeper.clone().upcast(),
-            Scope::EditorState(_) => return None,
-        };
-        let mut done: Vec<Op> = self.steps.iter().flat_map(|it| &it.apply).cloned().collect();
-        let mut undone: Vec<Op> =
-            self.steps.iter().rev().flat_map(|it| &it.revert).cloned().collect();
-        if done.iter().any(Op::is_file) {
-            done.push(Op::call(keeper, "refresh_scripts", &[]));
-            undone.push(Op::call(keeper, "refresh_scripts", &[]));
-        }
-        let entry = HistoryEntry {
-            title: &self.title,
-            context,
-            mark_unsaved: matches!(self.scope, Scope::Scene(_)),
-            done: &done,
-            undone: &undone,
-            keep_done: self.steps.iter().flat_map(|it| it.keep_done.clone()).collect(),
-            keep_undone: self.steps.iter().flat_map(|it| it.keep_undone.clone()).collect(),
-            execute: false,
-        };
-        entry.enter(Some(editor.app()), keeper)
+    fn writes_files(&self) -> bool {
+        self.steps.iter().flat_map(|it| &it.apply).any(Op::is_file)
     }
+}
+
+/// An edit that is applied and verified, and not in the history. Dropped like this, it is taken back.
+pub(crate) struct Applied {
+    /// None once it is recorded.
+    edit: Option<Edit>,
+    keeper: Gd<FileKeeper>,
+    spec: Arc<ToolSpec>,
+    extra: Map<String, Value>,
+}
+
+impl Applied {
+    /// Applies and verifies. What fails has left no trace.
+    pub(crate) fn new(edit: Edit, spec: &Arc<ToolSpec>) -> Result<Self, ToolError> {
+        let keeper = FileKeeper::new_gd();
+        if matches!(edit.scope, Scope::EditorState(_)) {
+            return Err(ToolError::internal("a change of editor state is not applied in steps"));
+        }
+        let mut extra = match edit.is_empty() {
+            true => Map::new(),
+            false => edit.apply(&keeper, spec)?,
+        };
+        FileKeeper::reloaded(&keeper).tell(&mut extra);
+        Ok(Self { edit: Some(edit), keeper, spec: Arc::clone(spec), extra })
+    }
+
+    fn changes_something(&self) -> bool {
+        self.edit.as_ref().is_some_and(|it| !it.is_empty())
+    }
+}
+
+impl Drop for Applied {
+    fn drop(&mut self) {
+        if let Some(edit) = &self.edit {
+            edit.take_back(edit.steps.len(), &self.keeper);
+        }
+    }
+}
+
+/// Edits that were applied one after another, to become one action. Dropped, all are taken back, the
+/// last first.
+#[derive(Default)]
+pub(crate) struct Together(Vec<Applied>);
+
+impl Together {
+    /// Adds an edit. Refuses one that lies in another history than those before, and takes it back.
+    pub(crate) fn add(&mut self, applied: Applied) -> Result<(), ToolError> {
+        let project =
+            |it: &Applied| it.edit.as_ref().is_some_and(|it| matches!(it.scope, Scope::Project));
+        let first = self.0.iter().find(|it| it.changes_something());
+        if applied.changes_something()
+            && let Some(first) = first
+            && project(first) != project(&applied)
+        {
+            return Err(ToolError::new(
+                godot_mcp_core::Code::Unsupported,
+                "it lies in the project's history and others in the scene's, so they cannot be one step",
+            )
+            .hint("put what opens or creates scenes into a call of its own"));
+        }
+        self.0.push(applied);
+        Ok(())
+    }
+
+    /// What the human reads in the history.
+    pub(crate) fn title(&self) -> String {
+        let edits = self.0.iter().filter(|it| it.changes_something());
+        let mut titles = edits.filter_map(|it| it.edit.as_ref()).map(|it| it.title.as_str());
+        let first = titles.next().unwrap_or("Nothing");
+        match titles.count() {
+            0 => first.to_owned(),
+            more => format!("{first} and {more} more"),
+        }
+    }
+
+    /// Enters the edits into the history as one action, without running them again.
+    pub(crate) fn record(mut self, editor: &Editor) -> Recorded {
+        let title = self.title();
+        let token = record(editor, &title, &self.0);
+        let finishing = self.0.drain(..).filter_map(|mut it| {
+            let mut edit = it.edit.take()?;
+            // The history owns them now.
+            edit.made.clear();
+            let (keeper, spec) = (it.keeper.clone(), Arc::clone(&it.spec));
+            Some(Finishing { edit, keeper, spec, extra: std::mem::take(&mut it.extra) })
+        });
+        Recorded { token, edits: finishing.collect() }
+    }
+}
+
+impl Drop for Together {
+    fn drop(&mut self) {
+        while self.0.pop().is_some() {}
+    }
+}
+
+/// One action of the history.
+pub(crate) struct Recorded {
+    pub(crate) token: Option<String>,
+    /// In the order in which they were applied.
+    pub(crate) edits: Vec<Finishing>,
+}
+
+/// A recorded edit on its way to its answer.
+pub(crate) struct Finishing {
+    edit: Edit,
+    keeper: Gd<FileKeeper>,
+    spec: Arc<ToolSpec>,
+    extra: Map<String, Value>,
+}
+
+impl Finishing {
+    /// The answer, none while something that the edit set off goes on. Asked once a frame.
+    pub(crate) fn poll(&mut self, editor: &Editor) -> Option<Value> {
+        if FileKeeper::is_settling(&self.keeper) || scene_keeper::has_deferred() {
+            return None;
+        }
+        if let Some(settle) = &mut self.edit.settle {
+            let mut facts = settle(editor)?;
+            self.extra.append(&mut facts);
+            self.edit.settle = None;
+        }
+        if let Some(late) = self.edit.late.take() {
+            self.extra.extend(late(editor, true));
+        }
+        Some(self.edit.answer(&self.spec, false, std::mem::take(&mut self.extra)))
+    }
+
+    /// Whether the edit has to wait for a later frame.
+    fn must_wait(&self) -> bool {
+        self.edit.settle.is_some()
+            || FileKeeper::is_settling(&self.keeper)
+            || scene_keeper::has_deferred()
+    }
+}
+
+fn record(editor: &Editor, title: &str, edits: &[Applied]) -> Option<String> {
+    let edits: Vec<_> = edits.iter().filter(|it| it.changes_something()).collect();
+    let edits: Vec<_> =
+        edits.iter().filter_map(|it| Some((it.edit.as_ref()?, &it.keeper))).collect();
+    let mut context: Option<Gd<Object>> = None;
+    let mut unsaved = false;
+    for (edit, keeper) in &edits {
+        match &edit.scope {
+            Scope::Scene(root) => {
+                context = Some(root.clone().upcast());
+                unsaved = true;
+            }
+            Scope::Files(root) => drop(context.get_or_insert_with(|| root.clone().upcast())),
+            Scope::Project => drop(context.get_or_insert_with(|| (*keeper).clone().upcast())),
+            Scope::EditorState(_) => return None,
+        }
+    }
+    let (mut done, mut undone) = (Vec::new(), Vec::new());
+    for (edit, keeper) in &edits {
+        done.extend(edit.steps.iter().flat_map(|it| &it.apply).map(|it| it.kept_by(keeper)));
+        if edit.writes_files() {
+            done.push(Op::call(*keeper, "refresh_scripts", &[]));
+        }
+    }
+    for (edit, keeper) in edits.iter().rev() {
+        let revert = edit.steps.iter().rev().flat_map(|it| &it.revert);
+        undone.extend(revert.map(|it| it.kept_by(keeper)));
+        if edit.writes_files() {
+            undone.push(Op::call(*keeper, "refresh_scripts", &[]));
+        }
+    }
+    let steps = || edits.iter().flat_map(|it| &it.0.steps);
+    let entry = HistoryEntry {
+        title,
+        context: context?,
+        mark_unsaved: unsaved,
+        done: &done,
+        undone: &undone,
+        keep_done: steps().flat_map(|it| it.keep_done.clone()).collect(),
+        keep_undone: steps().flat_map(|it| it.keep_undone.clone()).collect(),
+        execute: false,
+    };
+    entry.enter(Some(editor.app()), edits.first()?.1)
 }
 
 /// One action as it enters the editor's history, whether a tool or an extension made it.
@@ -717,45 +1040,32 @@ impl Drop for Edit {
 ///
 /// Plan and commit run in one job, so nothing can have changed in between.
 pub(crate) fn commit(
-    mut edit: Edit,
+    edit: Edit,
     editor: &Editor,
-    spec: &ToolSpec,
+    spec: &Arc<ToolSpec>,
 ) -> Result<Outcome, ToolError> {
     if matches!(edit.scope, Scope::EditorState(_)) {
         return act(edit, editor, spec);
     }
-    let late = edit.late.take();
-    let finish = |edit: &Edit, editor: &Editor, late: Option<Late>, mut extra: Map<_, _>| {
-        extra.extend(late.map(|it| it(editor, true)).unwrap_or_default());
-        edit.answer(spec, false, extra)
+    let is_empty = edit.is_empty();
+    let mut together = Together::default();
+    together.add(Applied::new(edit, spec)?)?;
+    let mut recorded = together.record(editor);
+    let Some(mut finishing) = recorded.edits.pop() else {
+        return Err(ToolError::internal("an edit got lost"));
     };
-    if edit.is_empty() {
-        return Ok(finish(&edit, editor, late, Map::new()).into());
+    if is_empty {
+        // Nothing was set off, so there is nothing to wait for.
+        finishing.edit.settle = None;
+    } else {
+        finishing.extra.insert("undo_token".into(), json!(recorded.token));
     }
-    let keeper = FileKeeper::new_gd();
-    let mut extra = edit.apply(&keeper, spec)?;
-    let token = edit.record(editor, &keeper);
-    // The history owns them now.
-    edit.made.clear();
-    extra.insert("undo_token".into(), json!(token));
-    FileKeeper::reloaded(&keeper).tell(&mut extra);
-    let mut settle = edit.settle.take();
-    if settle.is_none() && !FileKeeper::is_settling(&keeper) {
-        return Ok(finish(&edit, editor, late, extra).into());
+    if !finishing.must_wait()
+        && let Some(answer) = finishing.poll(editor)
+    {
+        return Ok(answer.into());
     }
-    let (spec, mut late) = (spec.clone(), late);
-    Ok(Outcome::Wait(Box::new(move |editor| -> Option<Answer> {
-        if FileKeeper::is_settling(&keeper) {
-            return None;
-        }
-        if let Some(settle) = &mut settle {
-            extra.append(&mut settle(editor)?);
-        }
-        if let Some(late) = late.take() {
-            extra.extend(late(editor, true));
-        }
-        Some(Ok(Reply::Json(edit.answer(&spec, false, std::mem::take(&mut extra)))))
-    })))
+    Ok(Outcome::Wait(Box::new(move |editor| Some(Ok(Reply::Json(finishing.poll(editor)?))))))
 }
 
 fn act(mut edit: Edit, editor: &Editor, spec: &ToolSpec) -> Result<Outcome, ToolError> {

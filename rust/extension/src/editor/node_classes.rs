@@ -9,6 +9,8 @@ use super::values::classes;
 
 /// A type of which nodes can be made.
 pub(crate) struct NodeClass {
+    /// As it was asked for.
+    pub(crate) name: String,
     pub(crate) native: String,
     pub(crate) script: Option<Gd<Script>>,
 }
@@ -18,7 +20,8 @@ impl NodeClass {
     pub(crate) fn named(name: &str, parameter: &'static str) -> Result<Self, ToolError> {
         if classes::is_native(name) {
             check_native(name, parameter)?;
-            return Ok(Self { native: name.to_owned(), script: None });
+            let (name, native) = (name.to_owned(), name.to_owned());
+            return Ok(Self { name, native, script: None });
         }
         let Some(class) = classes::script_class(name) else { return Err(unknown(name, parameter)) };
         if !classes::derives(name, "Node") {
@@ -35,7 +38,7 @@ impl NodeClass {
         }
         let native = script.get_instance_base_type().to_string();
         check_native(&native, parameter)?;
-        Ok(Self { native, script: Some(script) })
+        Ok(Self { name: name.to_owned(), native, script: Some(script) })
     }
 
     /// A node of the engine's class. The script is attached by the edit, since its code may run.

@@ -9,6 +9,9 @@ use super::properties;
 use super::scene::Scene;
 use super::values::Slot;
 
+/// Targets of a batch that have an entry each; more are grouped.
+const MAX_EACH: usize = 100;
+
 /// Why a change does not persist, or why that cannot be said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
@@ -164,13 +167,41 @@ pub(crate) fn fields(verdicts: &[Verdict], into: &mut Map<String, Value>) {
     };
     let Some(worst) = verdicts.iter().max_by_key(weight) else { return };
     worst.fields(into);
-    if verdicts.len() > 1 {
-        let each = verdicts.iter().map(|it| {
-            let mut fields = Map::new();
-            fields.insert("target".into(), json!(it.target));
-            it.fields(&mut fields);
-            Value::Object(fields)
-        });
-        into.insert("persistence".into(), each.collect());
+    match verdicts.len() {
+        0 | 1 => {}
+        2..=MAX_EACH => {
+            let each = verdicts.iter().map(|it| {
+                let mut fields = Map::new();
+                fields.insert("target".into(), json!(it.target));
+                it.fields(&mut fields);
+                Value::Object(fields)
+            });
+            into.insert("persistence".into(), each.collect());
+        }
+        _ => drop(into.insert("persistence".into(), grouped(verdicts))),
     }
+}
+
+/// Verdicts that are alike as one entry. The largest group is counted: its targets are those that no
+/// other entry names.
+fn grouped(verdicts: &[Verdict]) -> Value {
+    let mut groups: Vec<(&Verdict, Vec<&str>)> = Vec::new();
+    for it in verdicts {
+        let alike = |of: &Verdict| of.persisted == it.persisted && of.reason == it.reason;
+        match groups.iter_mut().find(|group| alike(group.0)) {
+            Some(group) => group.1.push(&it.target),
+            None => groups.push((it, vec![&it.target])),
+        }
+    }
+    let largest = groups.iter().map(|it| it.1.len()).max().unwrap_or(0);
+    let entry = |(verdict, targets): &(&Verdict, Vec<&str>)| {
+        let mut fields = Map::new();
+        verdict.fields(&mut fields);
+        fields.insert("count".into(), json!(targets.len()));
+        if targets.len() < largest {
+            fields.insert("targets".into(), json!(targets));
+        }
+        Value::Object(fields)
+    };
+    groups.iter().map(entry).collect()
 }

@@ -134,6 +134,9 @@ pub(crate) fn name_classes() {
         <classes::Label as GodotClass>::class_id(),
         <classes::Json as GodotClass>::class_id(),
         <classes::Marshalls as GodotClass>::class_id(),
+        <classes::InputEventMouseButton as GodotClass>::class_id(),
+        <classes::InputEventJoypadMotion as GodotClass>::class_id(),
+        <classes::InputEventJoypadButton as GodotClass>::class_id(),
     ];
     tracing::debug!("{} engine classes are known", known.len());
 }

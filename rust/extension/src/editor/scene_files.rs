@@ -66,6 +66,14 @@ fn see_again(path: &str) {
     }
 }
 
+/// A file was moved; an open scene goes on with it at its new place.
+pub(crate) fn moved(from: &str, to: &str) {
+    if SEEN.with(|it| it.borrow().contains_key(from)) {
+        forget(from);
+        see_again(to);
+    }
+}
+
 fn forget(path: &str) {
     SEEN.with(|it| it.borrow_mut().remove(path));
 }
@@ -112,6 +120,30 @@ pub(crate) fn unsaved_scripts() -> UnsavedScripts {
     found
 }
 
+/// Those of the files that are open in the script editor with unsaved changes.
+pub(crate) fn unsaved_among<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let Some(editor) = EditorInterface::singleton().get_script_editor() else { return Vec::new() };
+    let open: Vec<String> =
+        editor.get_open_scripts().iter_shared().map(|it| it.get_path().to_string()).collect();
+    let mut paths: Vec<String> =
+        paths.filter(|it| open.iter().any(|open| open == it)).map(str::to_owned).collect();
+    if paths.is_empty() {
+        return paths;
+    }
+    let pages = editor.get_open_script_editors();
+    let texts: Vec<String> = pages
+        .iter_shared()
+        .filter_map(|it| it.get_base_editor())
+        .filter(|it| it.has_method("get_text"))
+        .map(|it| it.clone().call("get_text", &[]).to_string())
+        .collect();
+    paths.retain(|path| {
+        let saved = files::bytes(path).unwrap_or_default();
+        !texts.iter().any(|it| it.as_bytes() == saved)
+    });
+    paths
+}
+
 /// Every file that the editor's file system knows, with its type.
 pub(crate) fn each_file(visit: &mut dyn FnMut(&str, &str)) {
     let files = EditorInterface::singleton().get_resource_filesystem();
@@ -154,6 +186,21 @@ pub(crate) fn check_exists(path: &str, parameter: &'static str) -> Result<(), To
         error.hint("`list_scenes` names the scene files")
     } else {
         error.suggest(near)
+    })
+}
+
+/// Refuses a file that is not there, with near files of any kind.
+pub(crate) fn check_file(path: &str, parameter: &'static str) -> Result<(), ToolError> {
+    if files::absolute(path).is_file() {
+        return Ok(());
+    }
+    let mut all = Vec::new();
+    each_file(&mut |file, _| all.push(file.to_owned()));
+    let near = suggest::near(path, all.iter().map(String::as_str), 5);
+    let error = ToolError::not_found(format!("no file \"{path}\"")).required(parameter);
+    Err(match near.is_empty() {
+        true => error.hint("give the res:// path of a file of the project"),
+        false => error.suggest(near),
     })
 }
 

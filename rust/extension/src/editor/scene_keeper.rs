@@ -60,7 +60,7 @@ pub(crate) fn has_deferred() -> bool {
     DEFERRED.with(|it| !it.borrow().is_empty())
 }
 
-fn defer(work: impl FnMut() -> bool + 'static) {
+pub(crate) fn defer(work: impl FnMut() -> bool + 'static) {
     DEFERRED.with(|it| it.borrow_mut().push_back(Box::new(work)));
 }
 
@@ -153,6 +153,19 @@ impl SceneKeeper {
             if closing.is_none() {
                 let root = scene_tabs::root_of(&path).filter(|it| !scene_tabs::has_history(it));
                 closing = root.map(|it| scene_tabs::Closing::new(&it));
+            }
+            closing.as_mut().is_none_or(|it| it.poll().is_some())
+        });
+    }
+
+    /// Closes the scene's tab with what was done in it: its file is going away.
+    #[func]
+    fn drop_tab(&self, path: GString) {
+        let path = path.to_string();
+        let mut closing = None;
+        defer(move || {
+            if closing.is_none() {
+                closing = scene_tabs::root_of(&path).map(|it| scene_tabs::Closing::new(&it));
             }
             closing.as_mut().is_none_or(|it| it.poll().is_some())
         });

@@ -103,6 +103,11 @@ pub(crate) fn class_exists(class: &str) -> bool {
     classes::is_native(class) || classes::script_class(class).is_some()
 }
 
+/// Whether a class of engine or script derives from another one, or is it.
+pub(crate) fn derives(class: &str, wanted: &str) -> bool {
+    classes::derives(class, wanted)
+}
+
 /// Names of the classes that scripts of the project declare.
 pub(crate) fn script_class_names() -> Vec<String> {
     classes::script_class_names()

@@ -57,6 +57,16 @@ fn op(op: &Op, text: &mut String) {
             let bytes = bytes.as_deref().map_or_else(|| "none".to_owned(), digest::sha256);
             line(text, path, &bytes);
         }
+        Op::Settings { values, bytes } => {
+            for it in values {
+                line(text, &it.name, &it.order.to_string());
+                variant(&it.value, 0, text);
+            }
+            let bytes = bytes.as_deref().map_or_else(|| "saved".to_owned(), digest::sha256);
+            line(text, "project.godot", &bytes);
+        }
+        Op::Folder { path, exists } => line(text, path, if *exists { "made" } else { "removed" }),
+        Op::Refresh { paths } => paths.iter().for_each(|it| line(text, "refresh", it)),
     }
 }
 

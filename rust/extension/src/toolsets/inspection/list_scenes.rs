@@ -24,7 +24,7 @@ impl Tool for ListScenes {
     const TOOLSET: &'static str = "inspection";
 
     fn examples() -> Vec<Example> {
-        vec![Example::answer("Lists scenes.", "", json!({"scenes": "*", "has_more": false}))]
+        vec![Example::answer("Lists scenes.", "", json!({"scenes": "*", "total": "*"}))]
     }
 }
 

@@ -1,11 +1,5 @@
-use std::collections::BTreeMap;
-
-use godot::classes::Object;
-use godot::meta::ToGodot;
-use godot::obj::Gd;
-
+use crate::editor::new_nodes::{self, Blueprint};
 use crate::editor::node_classes::NodeClass;
-use crate::editor::{properties, values::Slot};
 use crate::tool_prelude::*;
 
 /// Adds a node of an engine class or of a script's `class_name`. A taken name gets a number; the
@@ -19,7 +13,7 @@ pub(crate) struct CreateNode {
     node_name: NodeName,
     /// Property values to start with, as for `set_node_property`.
     #[serde(default)]
-    properties: BTreeMap<String, AnyValue>,
+    properties: Map<String, Value>,
     /// Place among its siblings; -1 is the end.
     #[serde(default = "last")]
     index: i32,
@@ -75,74 +69,19 @@ impl EditTool for CreateNode {
         let name = branch::free_name(&parent, self.node_name.as_str(), None);
 
         let mut edit = Edit::in_scene(&scene, format!("Create {name}"));
-        let mut node = class.instantiate()?;
-        edit.made(&node);
-        node.set_name(&name);
-        let values = self.values(editor, &class, &node)?;
-
-        let verdict = persistence::of_addition(&scene, &parent, &name);
-        let path = verdict.target.clone();
-        edit.verdict(verdict);
-        edit.fact("node_path", path.as_str());
+        let blueprint = Blueprint {
+            class: &class,
+            name: name.clone(),
+            script: None,
+            properties: &self.properties,
+            children: Vec::new(),
+        };
+        let path = new_nodes::add(&mut edit, editor, &scene, &parent, index, &blueprint)?;
+        edit.fact("node_path", path);
         edit.fact("name", name.as_str());
         if name != self.node_name.as_str() {
             edit.fact("renamed_from", self.node_name.as_str());
         }
-
-        let mut step = Step::new(json!({"add": path, "type": self.node_type.as_str()}));
-        if let Some(script) = &class.script {
-            // Before the node enters the tree, so that a tool script sees its `_ready`.
-            step = step.apply(Op::set_apart(&node, "script", &script.to_variant()));
-        }
-        let owners = [(node.clone(), scene.root().clone())];
-        for op in branch::attach(&parent, &node, index, &owners) {
-            step = step.apply(op);
-        }
-        step = step
-            .revert(branch::detach(&parent, &node))
-            .keeps_done(&node)
-            .answers(&node, "get_parent", &[], &parent.to_variant())
-            .answers(&node, "get_owner", &[], &scene.root().to_variant())
-            .answers(&node, "get_name", &[], &name.to_variant());
-        edit.step(step);
-        for (property, value) in values {
-            edit.set_made(&path, &node, &property, &value);
-        }
         Ok(edit)
-    }
-}
-
-impl CreateNode {
-    fn values(
-        &self,
-        editor: &Editor,
-        class: &NodeClass,
-        node: &Gd<godot::classes::Node>,
-    ) -> Result<Vec<(String, godot::builtin::Variant)>, ToolError> {
-        let object: Gd<Object> = node.clone().upcast();
-        let check = |path: &str| editor.check_read(path);
-        let context = editor.values(Some(&object), &check);
-        let mut values = Vec::new();
-        for (property, value) in &self.properties {
-            if matches!(property.as_str(), "name" | "owner" | "script" | "scene_file_path") {
-                let message = format!("\"{property}\" is not set as a property of a new node");
-                return Err(ToolError::invalid("properties", message)
-                    .hint("use `node_name` and `attach_script`"));
-            }
-            // The script is not attached yet, so its own properties are asked for.
-            let of_script = class.script.as_ref().and_then(|script| {
-                let list = script.clone().get_script_property_list();
-                list.iter_shared().map(|it| Slot::from_dict(&it)).find(|it| it.name == *property)
-            });
-            let slot = match of_script {
-                Some(slot) => slot,
-                None => properties::writable(&object, property)
-                    .map_err(|it| it.required("properties"))?,
-            };
-            let value = values::decode(&value.0, &slot, &object.get(property), &context);
-            let value = value.map_err(|it| it.required("properties"))?;
-            values.push((property.clone(), value));
-        }
-        Ok(values)
     }
 }

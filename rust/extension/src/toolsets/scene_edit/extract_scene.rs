@@ -6,7 +6,7 @@ use godot::meta::ToGodot;
 use godot::obj::{Gd, NewGd};
 
 use crate::editor::connections::{self, Connection};
-use crate::editor::{branch, scene_files, scene_keeper};
+use crate::editor::{branch, saving, scene_files, scene_keeper};
 use crate::tool_prelude::*;
 
 /// Saves a branch of the edited scene as a scene file of its own. Undo removes the file and brings
@@ -85,35 +85,9 @@ impl EditTool for ExtractScene {
         } else {
             edit.verdict(Verdict::yes(path));
         }
-        edit.fact("save_current", self.save_current);
-        if self.save_current {
-            save_first(&scene)?;
-            edit.settle(Box::new(|editor: &Editor| Some(save_current(editor))));
-        }
+        saving::afterwards(&mut edit, &scene, self.save_current, "save_current")?;
         Ok(edit)
     }
-}
-
-fn save_first(scene: &Scene) -> Result<(), ToolError> {
-    let file = scene.file();
-    if file.is_empty() {
-        return Err(ToolError::precondition("scene_path", "the edited scene was never saved")
-            .hint("save it with `save_scene` first, or leave save_current out"));
-    }
-    if scene_files::changed_outside(&file) {
-        return Err(ToolError::new(
-            Code::StateChanged,
-            format!("\"{file}\" was changed outside the editor"),
-        )
-        .hint("`reload_scene` takes the file as it is; or leave save_current out"));
-    }
-    Ok(())
-}
-
-/// Runs after the commit, in the safe lane. The extraction stands when the save fails.
-fn save_current(editor: &Editor) -> Map<String, Value> {
-    let saved = editor.interface().save_scene() == Error::OK;
-    Map::from_iter([("saved".to_owned(), Value::from(saved))])
 }
 
 /// Refuses a branch of which the new file would not hold everything.
