@@ -102,6 +102,7 @@ impl EditTool for EditorCommandsRevert {
             }
         }
         edit.fact("reverted_transaction_id", id.clone());
+        edit.verdict(Verdict::yes(id.clone()));
         edit.fact("files", record.changes.len());
         Ok(edit)
     }
