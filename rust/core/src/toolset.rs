@@ -28,6 +28,9 @@ pub fn of_project(name: &str, description: &str, keywords: &[String]) -> &'stati
     }))
 }
 
+/// On at start when the project declares commands.
+pub const COMMANDS: &str = "commands";
+
 /// On when `GODOT_MCP_DEFAULT_TOOLSETS` does not say otherwise (S11.1).
 pub const DEFAULT_ENABLED: &[&str] = &[CORE, "inspection"];
 
@@ -102,6 +105,11 @@ pub const TOOLSETS: &[Toolset] = &[
         name: "journal",
         description: "What became of a changing call after a timeout or a crash.",
         keywords: &["transaction", "idempotency", "timeout", "crash", "lost"],
+    },
+    Toolset {
+        name: COMMANDS,
+        description: "Commands that the project itself declares for its editor tooling.",
+        keywords: &["project", "custom", "tooling", "run", "provider", "revert", "generate"],
     },
 ];
 

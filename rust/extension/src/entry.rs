@@ -10,6 +10,7 @@ use godot_mcp_core::gate::{Admitted, Decision, PlanView};
 use godot_mcp_core::{Code, SafetyClass, ToolError};
 use serde_json::{Map, Value, json};
 
+use crate::commands;
 use crate::editor::edit::{self, Applied, Edit};
 use crate::editor::{Editor, file_diff};
 use crate::extensions::{ScriptTool, run};
@@ -38,6 +39,10 @@ impl Planned {
         }
         match editor.app().tools.get(call.spec().name.as_str()) {
             Some(Runner::Direct(run) | Runner::PreparedRead(_, run)) => Ok(Self::Direct(*run)),
+            Some(Runner::Command(command)) => {
+                (command.check)(editor, call.args.clone())?;
+                Ok(Self::Direct(command.run))
+            }
             Some(Runner::Edit(plan) | Runner::Prepared(_, plan)) => {
                 plan(editor, call.args.clone()).map(|it| Self::Edit(Box::new(it)))
             }
@@ -94,7 +99,7 @@ impl Planned {
             class: call.spec().class.as_str(),
             client: call.client.clone(),
             title: self.title(call),
-            args: call.args.clone(),
+            args: told(call),
             changes: self.changes(call),
             digest: self.digest(call),
         }
@@ -139,7 +144,7 @@ impl Planned {
         match self {
             Self::Edit(edit) => edit.changes(),
             Self::Direct(_) | Self::Script(_) => {
-                json!([{"run": call.spec().name, "arguments": call.args}])
+                json!([{"run": call.spec().name, "arguments": told(call)}])
             }
         }
     }
@@ -150,6 +155,13 @@ impl Planned {
             Self::Edit(edit) => edit.fingerprint(),
             Self::Direct(_) | Self::Script(_) => String::new(),
         };
-        approval::digest(&call.spec().name, &call.args, &plan)
+        approval::digest(&call.spec().name, &told(call), &plan)
     }
+}
+
+/// The arguments as the caller gave them: an approval is for the call, not for its number.
+fn told(call: &Admitted) -> Map<String, Value> {
+    let mut args = call.args.clone();
+    args.remove(commands::TRANSACTION);
+    args
 }
