@@ -252,10 +252,10 @@ fn handlers(story: &mut Story) {
     let text = format!(
         "@tool\nclass_name BadTools\nextends MCPToolkitExtension\n\
          var runs := 0\nvar kept: MCPToolkitToolContext\n\
-         class Waiter extends Node:\n\tsignal never\n\tfunc wait_for_ever() -> Dictionary:\n\t\tawait never\n\t\treturn {{}}\n\
+         class Waiter extends Node:\n\tsignal never\n\tfunc wait_for_ever(_p) -> Dictionary:\n\t\tawait never\n\t\treturn {{}}\n\
          func register(registry: MCPToolkitCommandRegistry, _server: Node) -> void:\n{body}\
          \tvar waiter := Waiter.new()\n\t(Engine.get_main_loop() as SceneTree).root.add_child(waiter)\n\
-         \tregistry.add(\"bad.owner\", func(_p): return await waiter.wait_for_ever(), MCPToolkitExtensionOptions.new(\"x\").mark_read_only())\n\
+         \tregistry.add(\"bad.owner\", waiter.wait_for_ever, MCPToolkitExtensionOptions.new(\"x\").mark_read_only())\n\
          \tEngine.set_meta(&\"waiter\", waiter)\n\
          func _fault(_params):\n\tvar nothing: Variant = null\n\tnothing.shout()\n\treturn MCPToolkitSuccess.ok()\n\
          func _typed(_params) -> Dictionary:\n\tvar list := []\n\treturn list[3]\n\
