@@ -113,7 +113,7 @@ impl Host for FakeHost {
     }
 
     fn call(&self, call: ToolCall) -> AnswerFuture {
-        let ToolCall { name, arguments, client, cancel, progress, log, answers } = call;
+        let ToolCall { name, arguments, client, cancel, progress, log, answers, .. } = call;
         drop(self.events.send(Event::Started { tool: name.clone(), client }));
         let events = self.events.clone();
         let cancelled_waits = async move |tool: String| {
