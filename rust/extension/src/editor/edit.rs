@@ -414,6 +414,25 @@ impl Edit {
         self.steps.push(step);
     }
 
+    /// Rewrites texts after the steps of `between`, and on undo too brings them back after those are
+    /// undone: a script may only be seen with what it names in place.
+    pub(crate) fn rewrite_around(
+        &mut self,
+        texts: Vec<(String, Vec<u8>, Vec<u8>)>,
+        between: impl FnOnce(&mut Self),
+    ) {
+        for (path, old, _) in &texts {
+            let back = Op::File { path: path.clone(), bytes: Some(old.clone()) };
+            self.steps.push(Step::new(Value::Null).revert(back));
+        }
+        between(self);
+        for (path, old, new) in texts {
+            let count = self.steps.len();
+            self.replace_file(&path, Some(old), Some(new));
+            self.steps[count..].iter_mut().for_each(|it| it.revert.clear());
+        }
+    }
+
     /// Makes a folder, or removes one that is empty by then.
     pub(crate) fn folder(&mut self, path: &str, exists: bool) {
         let change = if exists { "add_folder" } else { "delete_folder" };
