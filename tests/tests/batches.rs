@@ -111,6 +111,7 @@ fn batches() {
     records(&editor, &client);
     many_nodes(&editor, &client);
     closed_scenes(&editor, &client);
+    resources(&editor, &client);
     drop(client);
     editor.quit();
 }
@@ -575,6 +576,230 @@ fn closed_scenes(editor: &Editor, client: &Client) {
     same(&before, &files(&editor.project), "refused");
 }
 
+/// Runs an edit of files, undoes and redoes it to the byte, and undoes it again.
+#[track_caller]
+fn circle(editor: &Editor, client: &Client, tool: &str, args: &Value) -> (Value, Files) {
+    let before = files(&editor.project);
+    let mut preview = args.clone();
+    preview["dry_run"] = json!(true);
+    client.ok(tool, preview);
+    same(&before, &files(&editor.project), &format!("{tool}: previewed"));
+    let done = client.ok(tool, args.clone());
+    assert_eq!(done["applied"], true, "{tool}: {done}");
+    let after = files(&editor.project);
+    for _ in 0..2 {
+        assert_eq!(client.ok("godot_undo", json!({}))["undone"], 1, "{tool}");
+        same(&before, &files(&editor.project), &format!("{tool}: undone"));
+        client.ok("godot_redo", json!({}));
+        same(&after, &files(&editor.project), &format!("{tool}: redone"));
+    }
+    client.ok("godot_undo", json!({}));
+    same(&before, &files(&editor.project), &format!("{tool}: undone at last"));
+    (done, after)
+}
+
+/// Resource files of several kinds, undone to the byte; what is loaded from them follows.
+fn resources(editor: &Editor, client: &Client) {
+    let write = |file: &str, text: &str| {
+        std::fs::write(editor.project.join(file), text).expect("written");
+    };
+    write(
+        "res_item.gd",
+        "class_name BatchItem\nextends Resource\n\n@export var price := 1\n@export var icon: Texture2D\n@export var parts: Array[Resource]\n",
+    );
+    write(
+        "style.tres",
+        "[gd_resource type=\"StyleBoxFlat\" format=3 uid=\"uid://bq0a1b2c3d4e5\"]\n\n[resource]\nbg_color = Color(1, 0, 0, 1)\n",
+    );
+    client.ok("rescan_filesystem", json!({}));
+
+    // Of a script, with a file and with others inside, into text and into a binary file.
+    for file in ["res://shop/sword.tres", "res://sword.res"] {
+        let args = json!({
+            "type": "BatchItem", "resource_path": file, "confirm": true,
+            "properties": {"price": 9, "icon": "res://probes/icon.png", "parts": [
+                {"type": "NewResource", "class": "CircleShape2D", "properties": {"radius": 4}},
+                {"type": "NewResource", "class": "BatchItem", "properties": {"price": 2}},
+            ]},
+        });
+        let (_, after) = circle(editor, client, "create_resource", &args);
+        assert!(after.contains_key(file.trim_start_matches("res://")));
+        // S8: what is the same plan gives the same bytes, so an approval can be bound to them.
+        let (_, again) = circle(editor, client, "create_resource", &args);
+        same(&after, &again, "made twice");
+    }
+    client.ok("create_resource", json!({"type": "BatchItem", "resource_path": "res://sword.tres", "properties": {"price": 9}, "confirm": true}));
+    let read = client.ok("read_resource_file", json!({"resource_path": "res://sword.tres"}));
+    assert_eq!(
+        (&read["properties"]["price"], &read["script"]),
+        (&json!(9), &json!("res://res_item.gd")),
+        "{read}"
+    );
+    let uid = read["uid"].clone();
+    let args = json!({"type": "BatchItem", "resource_path": "res://sword.tres", "properties": {"price": 3}, "confirm": true});
+    assert_eq!(client.refused("create_resource", args.clone())["error"], "ALREADY_EXISTS");
+    let mut over = args;
+    over["overwrite"] = json!(true);
+    circle(editor, client, "create_resource", &over);
+    client.ok("create_resource", over);
+    let read = client.ok("read_resource_file", json!({"resource_path": "res://sword.tres"}));
+    assert_eq!((&read["properties"]["price"], &read["uid"]), (&json!(3), &uid), "the uid stays");
+
+    // What is loaded follows, in both directions.
+    editor.gd("Engine.set_meta(\"kept\", load(\"res://style.tres\"))");
+    let color = || editor.gd("return Engine.get_meta(\"kept\").bg_color.to_html(false)");
+    let args =
+        json!({"resource_path": "res://style.tres", "property": "bg_color", "value": "blue"});
+    circle(editor, client, "set_resource_property", &args);
+    assert_eq!(color(), "ff0000");
+    client.ok("set_resource_property", args);
+    assert_eq!(color(), "0000ff");
+    client.ok("godot_undo", json!({}));
+    assert_eq!(color(), "ff0000");
+    // By its uid, with what the engine clamps, and without a change.
+    let by_uid = client.ok(
+        "set_resource_property",
+        json!({"resource_path": "uid://bq0a1b2c3d4e5", "property": "corner_detail", "value": 100}),
+    );
+    assert_eq!(
+        (&by_uid["clamped"], &by_uid["applied_value"]),
+        (&json!(true), &json!(20)),
+        "{by_uid}"
+    );
+    client.ok("godot_undo", json!({}));
+    let same_value = client.ok(
+        "set_resource_property",
+        json!({"resource_path": "res://style.tres", "property": "bg_color", "value": "red"}),
+    );
+    assert_eq!((&same_value["applied"], &same_value["no_change"]), (&json!(false), &json!(true)));
+    // The human has changed it in the inspector and not saved it.
+    editor.gd("Engine.get_meta(\"kept\").bg_color = Color.GREEN");
+    let unsaved = client.refused(
+        "set_resource_property",
+        json!({"resource_path": "res://style.tres", "property": "bg_color", "value": "blue"}),
+    );
+    assert_eq!(unsaved["error"], "STATE_CHANGED", "{unsaved}");
+    editor.gd("Engine.get_meta(\"kept\").bg_color = Color.RED\nEngine.remove_meta(\"kept\")");
+
+    let before = files(&editor.project);
+    let set = |file: &str, property: &str, value: Value| json!({"resource_path": file, "property": property, "value": value});
+    for (args, code) in [
+        (set("res://style.tres", "bg_colr", json!("red")), "VALIDATION_ERROR"),
+        (set("res://style.tres", "bg_color", json!("redd")), "VALIDATION_ERROR"),
+        (set("res://sword.tres", "icon", json!("res://style.tres")), "VALIDATION_ERROR"),
+        (set("res://sword.tres", "icon", json!("res://missing.png")), "RESOURCE_NOT_FOUND"),
+        (set("res://sword.tres", "icon", json!("res://../x.png")), "PATH_DENIED"),
+        (set("res://missing.tres", "price", json!(1)), "RESOURCE_NOT_FOUND"),
+        (set("res://probes/icon.png", "price", json!(1)), "VALIDATION_ERROR"),
+        (set("res://batch.tscn", "price", json!(1)), "VALIDATION_ERROR"),
+        (set("res://../x.tres", "price", json!(1)), "PATH_DENIED"),
+    ] {
+        assert_eq!(client.refused("set_resource_property", args.clone())["error"], code, "{args}");
+    }
+    same(&before, &files(&editor.project), "refused");
+
+    circle(
+        editor,
+        client,
+        "edit_gradient",
+        &json!({"resource_path": "res://sky.tres", "points": [{"offset": 0, "color": "red"}, {"offset": 1, "color": "#00f"}]}),
+    );
+    client.ok("create_resource", json!({"type": "GradientTexture1D", "resource_path": "res://sky.tres", "confirm": true, "properties": {"gradient": {"type": "NewResource", "class": "Gradient"}}}));
+    let (_, after) = circle(
+        editor,
+        client,
+        "edit_gradient",
+        &json!({"resource_path": "res://sky.tres", "points": [{"offset": 0.25, "color": "red"}]}),
+    );
+    assert!(String::from_utf8_lossy(&after["sky.tres"]).contains("PackedFloat32Array(0.25)"));
+    circle(
+        editor,
+        client,
+        "edit_curve",
+        &json!({"resource_path": "res://curve.tres", "points": [{"x": 0.5, "y": 1, "left_tangent": 2}, {"x": 0, "y": -1}], "min_value": -1}),
+    );
+    circle(
+        editor,
+        client,
+        "edit_noise",
+        &json!({"resource_path": "res://noise.tres", "properties": {"seed": 5, "fractal_type": "Ridged"}}),
+    );
+
+    // Real files that the editor imports; undo takes away what the import wrote beside them.
+    let (picture, after) = circle(
+        editor,
+        client,
+        "create_placeholder_texture",
+        &json!({"resource_path": "res://art/hero.png", "width": 32, "height": 16, "color": "teal", "pattern": "border"}),
+    );
+    assert_eq!(
+        (&picture["imported"], &picture["type"]),
+        (&json!(true), &json!("CompressedTexture2D")),
+        "{picture}"
+    );
+    assert!(
+        after.contains_key("art/hero.png") && after.contains_key("art/hero.png.import"),
+        "{:?}",
+        after.keys()
+    );
+    let (sound, after) = circle(
+        editor,
+        client,
+        "create_placeholder_sound",
+        &json!({"resource_path": "res://beep.wav", "duration": 0.25, "wave": "noise"}),
+    );
+    assert_eq!(
+        (&sound["imported"], &sound["type"]),
+        (&json!(true), &json!("AudioStreamWAV")),
+        "{sound}"
+    );
+    assert!(after.contains_key("beep.wav.import"));
+    client.ok(
+        "create_placeholder_sound",
+        json!({"resource_path": "res://beep.wav", "duration": 0.25}),
+    );
+    let length = editor.gd("return load(\"res://beep.wav\").get_length()");
+    assert!(length.as_f64().is_some_and(|it| (it - 0.25).abs() < 0.001), "{length}");
+    client.ok(
+        "create_placeholder_texture",
+        json!({"resource_path": "res://sheet.png", "width": 32, "height": 16}),
+    );
+    let pixels = editor.gd("var image: Image = load(\"res://sheet.png\").get_image()\nreturn [image.get_width(), image.get_height(), image.get_pixel(0, 0).to_html()]");
+    assert_eq!(pixels, json!([32, 16, "ff00ffff"]));
+
+    let cut = json!({"texture_path": "res://sheet.png", "resource_path": "res://hero.tres", "columns": 4, "rows": 2, "animations": [
+        {"name": "run", "first": 0, "count": 4, "fps": 12}, {"name": "turn", "first": 3, "count": 2, "loop": false},
+    ]});
+    circle(editor, client, "sprite_frames_from_sheet", &cut);
+    client.ok("sprite_frames_from_sheet", cut);
+    let frames = editor.gd("var frames: SpriteFrames = load(\"res://hero.tres\")\nreturn [frames.get_animation_names(), frames.get_frame_texture(\"turn\", 1).region.position.y, frames.get_animation_loop(\"turn\"), frames.get_animation_speed(\"run\")]");
+    assert_eq!(frames, json!([["run", "turn"], 8.0, false, 12.0]));
+    for args in [
+        json!({"animation": "run", "fps": 3, "frames": ["res://sheet.png"]}),
+        json!({"animation": "turn", "new_name": "spin"}),
+        json!({"animation": "run", "remove": true}),
+    ] {
+        let mut args = args;
+        args["resource_path"] = json!("res://hero.tres");
+        circle(editor, client, "edit_sprite_frames", &args);
+    }
+
+    // In one step with what uses them.
+    let batch = json!({"atomic": true, "commands": [
+        command("create_resource", json!({"type": "CircleShape2D", "resource_path": "res://round.tres", "properties": {"radius": 7}, "confirm": true})),
+        command("set_resource_property", json!({"resource_path": "res://round.tres", "property": "radius", "value": 8})),
+        command("read_resource_file", json!({"resource_path": "res://round.tres"})),
+        command("compose_node", json!({"parent_path": ".", "node_type": "StaticBody2D", "node_name": "Wall", "children": [
+            {"node_type": "CollisionShape2D", "node_name": "Shape", "properties": {"shape": "res://round.tres"}},
+        ]})),
+    ]});
+    client.ok("save_scene", json!({}));
+    let (done, after) = circle(editor, client, "run_commands", &batch);
+    assert_eq!(done["results"][2]["answer"]["properties"]["radius"], 8.0, "{done}");
+    assert!(String::from_utf8_lossy(&after["round.tres"]).contains("radius = 8.0"));
+    client.ok("save_scene", json!({}));
+}
+
 /// A human behind a client, who says yes to everything or no to everything.
 #[derive(Clone)]
 struct Human {
@@ -707,6 +932,13 @@ fn approval_of_a_batch() {
             "{era:?}: {refused}"
         );
         assert_eq!(editor.gd(STATE), before, "{era:?}");
+
+        // The plan of a new resource is the same each time, so what was approved is what is written.
+        let file = format!("res://approved_{era:?}.tres");
+        let written = client.ok("create_resource", json!({"type": "StyleBoxTexture", "resource_path": file, "confirm": true, "properties": {"texture": {"type": "NewResource", "class": "GradientTexture2D", "properties": {"gradient": {"type": "NewResource", "class": "Gradient"}}}}}));
+        assert_eq!(written["applied"], true, "{era:?}");
+        client.ok("godot_undo", json!({}));
+        let before = editor.gd(STATE);
 
         // More than a human can look through.
         let many: Vec<_> = (0..30).map(|it| create(&format!("N{it}"))).collect();

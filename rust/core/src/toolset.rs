@@ -56,8 +56,8 @@ pub const TOOLSETS: &[Toolset] = &[
     },
     Toolset {
         name: "resources_edit",
-        description: "Write resource files and autoloads, undoable.",
-        keywords: &["tres", "singleton", "autoload", "resource"],
+        description: "Resource files, gradients, curves, noise, sprite frames, placeholders; autoloads.",
+        keywords: &["tres", "singleton", "autoload", "resource", "spritesheet", "texture", "sound"],
     },
     Toolset {
         name: "project",

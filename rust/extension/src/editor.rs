@@ -1,5 +1,6 @@
 //! What tools know of the editor: the edited scene, paths, values, edits, undo.
 
+pub(crate) mod assets;
 pub(crate) mod attachable;
 pub(crate) mod branch;
 pub(crate) mod connections;
@@ -25,6 +26,7 @@ pub(crate) mod property_edit;
 pub(crate) mod quirks;
 pub(crate) mod raw_node;
 pub(crate) mod references;
+pub(crate) mod resource_edit;
 pub(crate) mod resource_text;
 pub(crate) mod resource_watch;
 pub(crate) mod saving;

@@ -17,7 +17,7 @@ use godot::register::{GodotClass, godot_api};
 use godot_mcp_core::{Code, ToolError};
 use sha2::{Digest as _, Sha256};
 
-use super::{loaded_scripts, project_settings, scene_keeper};
+use super::{loaded_scripts, project_settings, resource_edit, scene_keeper};
 use crate::main_thread;
 
 /// Writes and restores files for the undo history, which calls it by name.
@@ -412,6 +412,10 @@ fn refresh(path: &str) {
         }
     } else if loaded.clone().try_cast::<PackedScene>().is_err() {
         replace(&mut loader, path);
+        if path.ends_with(".tres") || path.ends_with(".res") {
+            // The engine leaves a property as it is that the file does not name any more.
+            resource_edit::take_from_file(&mut loaded, path);
+        }
         loaded.emit_changed();
     }
 }

@@ -54,6 +54,11 @@ pub(crate) fn name_classes() {
     let known = [
         <classes::AnimatedSprite2D as GodotClass>::class_id(),
         <classes::Animation as GodotClass>::class_id(),
+        <classes::AtlasTexture as GodotClass>::class_id(),
+        <classes::Curve as GodotClass>::class_id(),
+        <classes::FastNoiseLite as GodotClass>::class_id(),
+        <classes::Gradient as GodotClass>::class_id(),
+        <classes::SpriteFrames as GodotClass>::class_id(),
         <classes::AnimationMixer as GodotClass>::class_id(),
         <classes::BoxShape3D as GodotClass>::class_id(),
         <classes::CanvasItem as GodotClass>::class_id(),

@@ -72,6 +72,22 @@ pub(crate) fn decode(
     decode::value(json, slot, current, context)
 }
 
+/// Sets properties of a resource that nothing else uses yet, each by its own slot and read back.
+/// `parameter` names them in refusals.
+pub(crate) fn fill(
+    resource: &mut Gd<Resource>,
+    properties: &serde_json::Map<String, Value>,
+    parameter: &str,
+    context: &Context,
+) -> Result<(), ToolError> {
+    resources::set_properties(resource, properties, &Slot::any(parameter), context)
+}
+
+/// A new resource of a class of engine or script. `parameter` names the class in refusals.
+pub(crate) fn new_resource(class: &str, parameter: &str) -> Result<Gd<Resource>, ToolError> {
+    resources::instantiate(class, &Slot::any(parameter))
+}
+
 /// The read form of `value`, which [`decode`] accepts for the same slot (S10.3).
 pub(crate) fn encode(value: &Variant, slot: Option<&Slot>, context: &Context) -> Value {
     encode::Encoder::new(context).value(value, slot)

@@ -135,7 +135,7 @@ pub(super) fn new(
     Ok(resource.to_variant())
 }
 
-fn instantiate(class: &str, slot: &Slot) -> Result<Gd<Resource>, ToolError> {
+pub(super) fn instantiate(class: &str, slot: &Slot) -> Result<Gd<Resource>, ToolError> {
     let invalid = |message: String| ToolError::invalid(slot.name.clone(), message);
     let Some(native) = classes::native_base(class) else {
         let mut names = classes::script_class_names();
@@ -184,7 +184,7 @@ fn instantiate(class: &str, slot: &Slot) -> Result<Gd<Resource>, ToolError> {
 ///
 /// Some exist only once others are set: those of a script, the parameters of a shader, the points of
 /// a curve. So what is unknown is tried again as long as something new was set.
-fn set_properties(
+pub(super) fn set_properties(
     resource: &mut Gd<Resource>,
     properties: &Map<String, Value>,
     slot: &Slot,

@@ -440,7 +440,7 @@ fn saved_class(resource: &Gd<Resource>) -> String {
 
 fn no_file() -> ToolError {
     ToolError::invalid("value", "a resource without a file of its own is not set across scenes")
-        .hint("give the res:// path of a resource file")
+        .hint("make it a file with `create_resource`, then give its res:// path")
 }
 
 fn holds_object(value: &Variant) -> bool {
