@@ -68,7 +68,14 @@ fn files_and_settings() {
     code_by_settings(&editor, &client);
     skeletons(&editor, &client);
     large_projects(&editor, &client);
-    editor.quit();
+    // The editor compiles a script that it holds as an autoload while what that script names is on its
+    // way, and says so; the next look at it is right.
+    editor.quit_after(&[
+        "Attempt to open script 'res://moves/",
+        "Failed to compile depended scripts.",
+        "Condition \"idx == -1\" is true. Continuing.",
+        "_update_scan_actions",
+    ]);
 }
 
 /// Each reference follows the file: in closed scenes, an open one, scripts, settings and by UID. One

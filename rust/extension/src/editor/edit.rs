@@ -414,23 +414,23 @@ impl Edit {
         self.steps.push(step);
     }
 
-    /// Rewrites texts after the steps of `between`, and on undo too brings them back after those are
-    /// undone: a script may only be seen with what it names in place.
-    pub(crate) fn rewrite_around(
+    /// The steps of `after` come after those of `between`, and on undo too they are taken back after
+    /// those are: what names a file may only be seen while that file is in its place.
+    pub(crate) fn around(
         &mut self,
-        texts: Vec<(String, Vec<u8>, Vec<u8>)>,
         between: impl FnOnce(&mut Self),
-    ) {
-        for (path, old, _) in &texts {
-            let back = Op::File { path: path.clone(), bytes: Some(old.clone()) };
-            self.steps.push(Step::new(Value::Null).revert(back));
-        }
+        after: impl FnOnce(&mut Self) -> Result<(), ToolError>,
+    ) -> Result<(), ToolError> {
+        let start = self.steps.len();
         between(self);
-        for (path, old, new) in texts {
-            let count = self.steps.len();
-            self.replace_file(&path, Some(old), Some(new));
-            self.steps[count..].iter_mut().for_each(|it| it.revert.clear());
+        let middle = self.steps.len();
+        after(self)?;
+        let mut back = Step::new(Value::Null);
+        for step in self.steps[middle..].iter_mut().rev() {
+            back.revert.append(&mut step.revert);
         }
+        self.steps.insert(start, back);
+        Ok(())
     }
 
     /// Makes a folder, or removes one that is empty by then.

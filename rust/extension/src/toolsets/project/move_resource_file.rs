@@ -191,26 +191,31 @@ fn steps(edit: &mut Edit, from: &str, to: &str, uses: &Uses) -> Result<(), ToolE
     if !binaries.is_empty() {
         edit.step(Step::new(Value::Null).apply(Op::call(&mover, "hold", &[array(&binaries)])));
     }
-    edit.rewrite_around(texts, |edit| {
-        edit.step(move_step(&mover, from, to));
-        if let Some((old, new)) = own {
-            edit.replace_file(to, Some(old), Some(new));
-            refreshed.push(to.to_owned());
-        }
-    });
-    for file in &binaries {
-        let args = [GString::from(file).to_variant()];
-        edit.step(
-            Step::new(json!({"write": file}))
-                .apply(Op::call(&mover, "save", &args))
-                .answers(&mover, "is_saved", &args, &true.to_variant())
-                .revert(Op::call(&mover, "unsave", &args)),
-        );
-    }
     let settings = file_uses::settings_rewritten(from, to);
-    if !settings.is_empty() {
-        edit.set_settings(&settings)?;
-    }
+    edit.around(
+        |edit| {
+            edit.step(move_step(&mover, from, to));
+            if let Some((old, new)) = own {
+                edit.replace_file(to, Some(old), Some(new));
+                refreshed.push(to.to_owned());
+            }
+        },
+        |edit| {
+            for (file, old, new) in texts {
+                edit.replace_file(&file, Some(old), Some(new));
+            }
+            for file in &binaries {
+                let args = [GString::from(file).to_variant()];
+                edit.step(
+                    Step::new(json!({"write": file}))
+                        .apply(Op::call(&mover, "save", &args))
+                        .answers(&mover, "is_saved", &args, &true.to_variant())
+                        .revert(Op::call(&mover, "unsave", &args)),
+                );
+            }
+            if settings.is_empty() { Ok(()) } else { edit.set_settings(&settings) }
+        },
+    )?;
     edit.step(Step::new(Value::Null).apply(tell).apply(Op::Refresh { paths: refreshed }));
     Ok(())
 }
