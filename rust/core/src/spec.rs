@@ -50,6 +50,10 @@ pub struct ToolSpec {
     /// The call must carry an `idempotency_key` (S2.4).
     pub needs_key: bool,
     pub timeout: Duration,
+    /// Cannot be stopped: its deadline ends the wait, not the work (R79 of project commands).
+    pub outlives_deadline: bool,
+    /// Decides by the spelling of numbers, so it gets the text of the message too.
+    pub wants_text: bool,
     pub min_godot: (u32, u32),
     pub description: String,
     /// What clients see: the declared parameters and those the class adds (S1.2).
@@ -78,6 +82,8 @@ impl ToolSpec {
             edits_scene: false,
             needs_key: false,
             timeout: DEFAULT_TIMEOUT,
+            outlives_deadline: false,
+            wants_text: false,
             min_godot: (4, 5),
             description: description.into(),
             input_schema: declared,

@@ -14,6 +14,9 @@ pub struct Toolset {
 /// Always on.
 pub const CORE: &str = "core";
 
+/// On at start when the project declares commands.
+pub const COMMANDS: &str = "commands";
+
 /// On when `GODOT_MCP_DEFAULT_TOOLSETS` does not say otherwise (S11.1).
 pub const DEFAULT_ENABLED: &[&str] = &[CORE, "inspection"];
 
@@ -83,6 +86,11 @@ pub const TOOLSETS: &[Toolset] = &[
         name: "journal",
         description: "What became of a changing call after a timeout or a crash.",
         keywords: &["transaction", "idempotency", "timeout", "crash", "lost"],
+    },
+    Toolset {
+        name: COMMANDS,
+        description: "Commands that the project itself declares for its editor tooling.",
+        keywords: &["project", "custom", "tooling", "run", "provider", "revert", "generate"],
     },
 ];
 

@@ -7,8 +7,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use godot::classes::RefCounted;
-use godot::obj::Gd;
+use godot::classes::{Node, RefCounted};
+use godot::obj::{Gd, InstanceId};
 use godot_mcp_core::audit::Audit;
 use godot_mcp_core::feed::Feed;
 use godot_mcp_core::gate::Gate;
@@ -20,6 +20,7 @@ use parking_lot::Mutex;
 
 use crate::activity::Activity;
 use crate::api::saves::Saves;
+use crate::commands::Commands;
 use crate::editor::history::UndoTokens;
 use crate::editor::resource_watch::{ResourceWatch, WatchList};
 use crate::editor::snapshots::Snapshots;
@@ -36,6 +37,7 @@ pub(crate) struct Shared {
     pub(crate) language_server: LanguageServer,
     pub(crate) activity: Arc<Activity>,
     pub(crate) journal: Journal,
+    pub(crate) commands: Commands,
     pub(crate) audit: Audit,
     /// None when the operator set no limit.
     pub(crate) rate_limit: Option<RateLimit>,
@@ -75,6 +77,8 @@ pub(crate) struct App {
     pub(crate) logger: Gd<RefCounted>,
     /// State of `activity` that the dock was told of.
     pub(crate) told: Cell<u64>,
+    /// The plugin's node.
+    plugin: InstanceId,
     server: RefCell<Option<Server>>,
     /// The bearer token that clients need, when they need one.
     token: Option<String>,
@@ -110,6 +114,7 @@ impl App {
         shared: Arc<Shared>,
         tools: HashMap<&'static str, crate::tool::Runner>,
         logger: Gd<RefCounted>,
+        plugin: InstanceId,
         token: Option<String>,
     ) -> Self {
         Self {
@@ -122,6 +127,7 @@ impl App {
             saves: Saves::default(),
             logger,
             told: Cell::new(0),
+            plugin,
             server: RefCell::new(None),
             token,
             discovery_file: Cell::new(None),
@@ -131,6 +137,10 @@ impl App {
     pub(crate) fn set_server(&self, server: Server, discovery_file: PathBuf) {
         *self.server.borrow_mut() = Some(server);
         self.discovery_file.set(Some(discovery_file));
+    }
+
+    pub(crate) fn plugin(&self) -> Option<Gd<Node>> {
+        Gd::try_from_instance_id(self.plugin).ok()
     }
 
     pub(crate) fn url(&self) -> String {

@@ -1,5 +1,6 @@
 //! Where calls come in from the server, and where they run on the main thread.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -32,11 +33,14 @@ impl Host for EditorHost {
     }
 
     fn tool(&self, name: &str) -> Option<Arc<ToolSpec>> {
-        self.0.gate.registry().get(name).map(|it| Arc::clone(&it.spec))
+        self.0.gate.registry().get(&plain_name(name)).map(|it| Arc::clone(&it.spec))
     }
 
-    fn call(&self, call: ToolCall) -> AnswerFuture {
+    fn call(&self, mut call: ToolCall) -> AnswerFuture {
         let shared = Arc::clone(&self.0);
+        if shared.gate.registry().get(&call.name).is_none() {
+            call.name = plain_name(&call.name).into_owned();
+        }
         Box::pin(calls::answer(shared, call))
     }
 
@@ -94,6 +98,14 @@ impl Host for EditorHost {
     fn clients_changed(&self, clients: Vec<String>) {
         *self.0.clients.lock() = clients;
         self.0.activity.touch();
+    }
+}
+
+/// `editor.commands.list` and its like by the names that every client can show (R1).
+fn plain_name(name: &str) -> Cow<'_, str> {
+    match name.starts_with("editor.commands.") {
+        true => Cow::Owned(name.replace('.', "_")),
+        false => Cow::Borrowed(name),
     }
 }
 

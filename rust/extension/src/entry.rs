@@ -8,6 +8,7 @@ use godot_mcp_core::gate::{Admitted, Decision, PlanView};
 use godot_mcp_core::{SafetyClass, ToolError};
 use serde_json::{Map, Value, json};
 
+use crate::commands;
 use crate::editor::edit::{self, Applied, Edit};
 use crate::editor::{Editor, file_diff};
 use crate::tool::{Outcome, Runner};
@@ -33,6 +34,10 @@ impl Planned {
         }
         match editor.app().tools.get(call.spec().name.as_str()) {
             Some(Runner::Direct(run) | Runner::PreparedRead(_, run)) => Ok(Self::Direct(*run)),
+            Some(Runner::Command(command)) => {
+                (command.check)(editor, call.args.clone())?;
+                Ok(Self::Direct(command.run))
+            }
             Some(Runner::Edit(plan) | Runner::Prepared(_, plan)) => {
                 plan(editor, call.args.clone()).map(|it| Self::Edit(Box::new(it)))
             }
@@ -82,7 +87,7 @@ impl Planned {
             class: call.spec().class.as_str(),
             client: call.client.clone(),
             title: self.title(call),
-            args: call.args.clone(),
+            args: told(call),
             changes: self.changes(call),
             digest: self.digest(call),
         }
@@ -116,7 +121,7 @@ impl Planned {
     pub(crate) fn changes(&self, call: &Admitted) -> Value {
         match self {
             Self::Edit(edit) => edit.changes(),
-            Self::Direct(_) => json!([{"run": call.spec().name, "arguments": call.args}]),
+            Self::Direct(_) => json!([{"run": call.spec().name, "arguments": told(call)}]),
         }
     }
 
@@ -126,6 +131,13 @@ impl Planned {
             Self::Edit(edit) => edit.fingerprint(),
             Self::Direct(_) => String::new(),
         };
-        approval::digest(&call.spec().name, &call.args, &plan)
+        approval::digest(&call.spec().name, &told(call), &plan)
     }
+}
+
+/// The arguments as the caller gave them: an approval is for the call, not for its number.
+fn told(call: &Admitted) -> Map<String, Value> {
+    let mut args = call.args.clone();
+    args.remove(commands::TRANSACTION);
+    args
 }

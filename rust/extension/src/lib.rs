@@ -10,6 +10,7 @@ mod app;
 mod batch;
 mod calls;
 mod client_config;
+mod commands;
 mod completion;
 mod dispatch;
 mod dock;

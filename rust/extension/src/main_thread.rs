@@ -461,7 +461,9 @@ impl Pump {
                 false => it.job.cancel.clone(),
             };
             let started = it.job.is_edit();
-            if let Some(why) = expired(&cancel, it.job.deadline, started) {
+            // A project command cannot be stopped: dropped, it would run on with nobody to settle it.
+            let lasts = it.job.call.spec().outlives_deadline;
+            if !lasts && let Some(why) = expired(&cancel, it.job.deadline, started) {
                 it.job.answer(Err(why));
                 continue;
             }

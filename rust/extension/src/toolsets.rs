@@ -2,6 +2,7 @@
 
 mod batch;
 mod code;
+mod commands;
 mod composite;
 mod core;
 mod input_map;
@@ -36,6 +37,7 @@ const TABLES: &[&[ToolDef]] = &[
     input_map::TOOLS,
     user_data::TOOLS,
     journal::TOOLS,
+    commands::TOOLS,
 ];
 
 /// Tools that were renamed or removed, with what to call now. Asking for one answers with it.

@@ -58,12 +58,34 @@ fn main() -> ExitCode {
         if undone == before { "the same, byte for byte" } else { "different" }
     );
 
+    let taken_back = project_commands(&session, &editor);
+    println!(
+        "After the revert the project's files are {}.",
+        if taken_back { "the same as before the command" } else { "different" }
+    );
+
     let errors = editor.log_errors();
-    let fine = undone == before && after != before && errors.is_empty() && editor.alive();
+    let fine =
+        undone == before && after != before && taken_back && errors.is_empty() && editor.alive();
     if !errors.is_empty() {
         println!("The editor logged errors:\n{}", errors.join("\n"));
     }
     if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A command that the project declares: listed, called, replayed, reverted.
+fn project_commands(session: &Session, editor: &Editor) -> bool {
+    let level = editor.project.join("level/generated/level_7.tscn");
+    session.call("editor_commands_list", json!({}));
+    let call = json!({
+        "provider": "level", "command": "rebuild", "arguments": {"seed": 7},
+        "idempotency_key": "level 7"
+    });
+    session.call("editor_commands_call", call.clone());
+    let made = level.is_file();
+    session.call("editor_commands_call", call);
+    session.call("editor_commands_revert", json!({"call_key": "level 7"}));
+    made && !level.exists()
 }
 
 fn launch() -> Launch {
