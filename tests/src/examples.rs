@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use godot_mcp_core::commands::limits;
 use godot_mcp_core::{Example, Expect, SafetyClass, ToolSpec, UndoKind, toolset};
 use serde_json::{Map, Value, json};
 
@@ -52,9 +53,13 @@ fn folder(spec: &ToolSpec, index: usize) -> String {
 /// `text` with its `res://` paths moved into the example's folder.
 fn moved(text: &str, folder: &str) -> String {
     // Paths that lead out of the project stay as they are.
+    // The declaration of commands has one place in a project.
+    let declaration = format!("res://{}", limits::FILE);
     text.replace("res://..", "\0")
+        .replace(&declaration, "\u{1}")
         .replace("res://", &format!("res://{folder}/"))
         .replace('\0', "res://..")
+        .replace('\u{1}', &declaration)
 }
 
 fn moved_value(value: &Value, folder: &str) -> Value {

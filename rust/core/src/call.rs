@@ -41,6 +41,8 @@ pub type LogSink = Arc<dyn Fn(Severity, Value) + Send + Sync>;
 pub struct ToolCall {
     pub name: String,
     pub arguments: Map<String, Value>,
+    /// The whole message as it was written, for tools that ask for it.
+    pub text: Option<Arc<str>>,
     /// Name that the client gave itself, for audit and the dock.
     pub client: String,
     pub cancel: CancelFlag,
@@ -56,6 +58,7 @@ impl ToolCall {
         Self {
             name: name.into(),
             arguments,
+            text: None,
             client: String::new(),
             cancel: CancelFlag::default(),
             progress: None,

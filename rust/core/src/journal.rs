@@ -27,7 +27,7 @@ use crate::error::{Code, ToolError};
 
 pub use folding::JournalError;
 pub use log::{Settled, Ticket};
-pub use record::{State, Transaction};
+pub use record::{State, Transaction, id_text};
 
 pub(crate) use wal::private;
 

@@ -50,11 +50,33 @@ pub struct ToolSpec {
     /// The call must carry an `idempotency_key` (S2.4).
     pub needs_key: bool,
     pub timeout: Duration,
+    /// Cannot be stopped: its deadline ends the wait, not the work (R79 of project commands).
+    pub outlives_deadline: bool,
+    /// Decides by the spelling of numbers, so it gets the text of the message too.
+    pub wants_text: bool,
     pub min_godot: (u32, u32),
     pub description: String,
     /// What clients see: the declared parameters and those the class adds (S1.2).
     pub input_schema: Map<String, Value>,
     pub examples: Vec<Example>,
+    pub hints: Hints,
+    /// A read that must not run beside a change.
+    pub exclusive: bool,
+}
+
+/// What only tools of the project say of themselves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hints {
+    pub title: Option<String>,
+    pub idempotent: bool,
+    pub open_world: bool,
+    pub output_schema: Option<Map<String, Value>>,
+}
+
+impl Hints {
+    pub fn as_json(&self) -> Value {
+        json!([self.title, self.idempotent, self.open_world, self.output_schema])
+    }
 }
 
 impl ToolSpec {
@@ -78,10 +100,14 @@ impl ToolSpec {
             edits_scene: false,
             needs_key: false,
             timeout: DEFAULT_TIMEOUT,
+            outlives_deadline: false,
+            wants_text: false,
             min_godot: (4, 5),
             description: description.into(),
             input_schema: declared,
             examples: Vec::new(),
+            hints: Hints::default(),
+            exclusive: false,
         }
     }
 

@@ -14,6 +14,23 @@ pub struct Toolset {
 /// Always on.
 pub const CORE: &str = "core";
 
+/// Tools of the project that are in no group. Always on, as authors expect.
+pub const PROJECT: &str = "project_tools";
+
+/// A toolset of the project. Its texts live as long as the process: there are as many as authors write.
+pub fn of_project(name: &str, description: &str, keywords: &[String]) -> &'static Toolset {
+    let keep = |text: &str| -> &'static str { Box::leak(text.to_owned().into_boxed_str()) };
+    let keywords: Vec<&'static str> = keywords.iter().map(|it| keep(it)).collect();
+    Box::leak(Box::new(Toolset {
+        name: keep(name),
+        description: keep(description),
+        keywords: Box::leak(keywords.into_boxed_slice()),
+    }))
+}
+
+/// On at start when the project declares commands.
+pub const COMMANDS: &str = "commands";
+
 /// On when `GODOT_MCP_DEFAULT_TOOLSETS` does not say otherwise (S11.1).
 pub const DEFAULT_ENABLED: &[&str] = &[CORE, "inspection"];
 
@@ -55,6 +72,11 @@ pub const TOOLSETS: &[Toolset] = &[
         keywords: &["gdscript", "hover", "docs", "lsp", "refactor", "warnings", "lint", "outline"],
     },
     Toolset {
+        name: "extensions",
+        description: "Tools that the project itself adds: what is loaded, what is wrong, refresh.",
+        keywords: &["plugin", "addon", "own", "custom", "register", "reload"],
+    },
+    Toolset {
         name: "resources_edit",
         description: "Resource files, gradients, curves, noise, sprite frames, placeholders; autoloads.",
         keywords: &["tres", "singleton", "autoload", "resource", "spritesheet", "texture", "sound"],
@@ -83,6 +105,11 @@ pub const TOOLSETS: &[Toolset] = &[
         name: "journal",
         description: "What became of a changing call after a timeout or a crash.",
         keywords: &["transaction", "idempotency", "timeout", "crash", "lost"],
+    },
+    Toolset {
+        name: COMMANDS,
+        description: "Commands that the project itself declares for its editor tooling.",
+        keywords: &["project", "custom", "tooling", "run", "provider", "revert", "generate"],
     },
 ];
 

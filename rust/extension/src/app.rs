@@ -4,11 +4,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
-use godot::classes::RefCounted;
-use godot::obj::Gd;
+use godot::classes::{Node, RefCounted};
+use godot::obj::{Gd, InstanceId};
 use godot_mcp_core::audit::Audit;
 use godot_mcp_core::feed::Feed;
 use godot_mcp_core::gate::Gate;
@@ -17,12 +17,15 @@ use godot_mcp_core::journal::Journal;
 use godot_mcp_core::rate::RateLimit;
 use godot_mcp_server::Server;
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 
 use crate::activity::Activity;
 use crate::api::saves::Saves;
+use crate::commands::Commands;
 use crate::editor::history::UndoTokens;
 use crate::editor::resource_watch::{ResourceWatch, WatchList};
 use crate::editor::snapshots::Snapshots;
+use crate::extensions::{self, Extensions};
 use crate::main_thread::{Pump, Queue};
 use crate::services::language_server::LanguageServer;
 use crate::tool::Tools;
@@ -36,9 +39,12 @@ pub(crate) struct Shared {
     pub(crate) language_server: LanguageServer,
     pub(crate) activity: Arc<Activity>,
     pub(crate) journal: Journal,
+    pub(crate) commands: Commands,
     pub(crate) audit: Audit,
     /// None when the operator set no limit.
     pub(crate) rate_limit: Option<RateLimit>,
+    /// What calls that a tool makes are spawned on; there once a call has come in.
+    pub(crate) runtime: OnceLock<Handle>,
     /// What the main thread last saw, for tools that answer without it.
     pub(crate) glance: ArcSwap<Glance>,
     /// Resources that somebody wants to hear of.
@@ -69,12 +75,18 @@ pub(crate) struct App {
     pub(crate) snapshots: RefCell<Snapshots>,
     pub(crate) undo_tokens: RefCell<UndoTokens>,
     pub(crate) resource_watch: ResourceWatch,
+    /// Tools that the project adds.
+    pub(crate) extensions: Extensions,
+    /// The plugin's node, which extensions are handed.
+    host: Gd<Node>,
     /// Saves that extensions asked for.
     pub(crate) saves: Saves,
     /// `log.gd`, which collects from all threads.
     pub(crate) logger: Gd<RefCounted>,
     /// State of `activity` that the dock was told of.
     pub(crate) told: Cell<u64>,
+    /// The plugin's node.
+    plugin: InstanceId,
     server: RefCell<Option<Server>>,
     /// The bearer token that clients need, when they need one.
     token: Option<String>,
@@ -110,8 +122,12 @@ impl App {
         shared: Arc<Shared>,
         tools: HashMap<&'static str, crate::tool::Runner>,
         logger: Gd<RefCounted>,
+        plugin: InstanceId,
         token: Option<String>,
+        host: Gd<Node>,
     ) -> Self {
+        let extensions =
+            Extensions::new(shared.gate.registry(), shared.gate.settings().roots.project());
         Self {
             shared,
             tools: Rc::new(tools),
@@ -119,9 +135,12 @@ impl App {
             snapshots: RefCell::default(),
             undo_tokens: RefCell::default(),
             resource_watch: ResourceWatch::default(),
+            extensions,
+            host,
             saves: Saves::default(),
             logger,
             told: Cell::new(0),
+            plugin,
             server: RefCell::new(None),
             token,
             discovery_file: Cell::new(None),
@@ -131,6 +150,14 @@ impl App {
     pub(crate) fn set_server(&self, server: Server, discovery_file: PathBuf) {
         *self.server.borrow_mut() = Some(server);
         self.discovery_file.set(Some(discovery_file));
+    }
+
+    pub(crate) fn host(&self) -> Gd<Node> {
+        self.host.clone()
+    }
+
+    pub(crate) fn plugin(&self) -> Option<Gd<Node>> {
+        Gd::try_from_instance_id(self.plugin).ok()
     }
 
     pub(crate) fn url(&self) -> String {
@@ -153,6 +180,7 @@ impl App {
     fn shut_down(&self) {
         self.shared.queue.close();
         self.pump.shut_down(&self.shared.queue);
+        extensions::shut_down(self);
         self.shared.gate.approvals().close();
         let server = self.server.borrow_mut().take();
         if let Some(server) = server {

@@ -92,12 +92,19 @@ fn check(wanted: &Wanted) -> Result<(), ToolError> {
             .hint("give some, each with tool and arguments"));
     }
     for (index, command) in wanted.commands.iter().enumerate() {
-        if matches!(toolsets::runner(&command.tool), Some(Runner::Batch(_))) {
-            let message = format!("\"{}\" runs no batch inside a batch", command.tool);
-            return Err(ToolError::invalid(COMMANDS, message)
-                .hint("put the inner commands into the list themselves; nothing has run")
-                .in_entry(COMMANDS, index));
-        }
+        let (message, hint) = match toolsets::runner(&command.tool) {
+            Some(Runner::Batch(_)) => (
+                format!("\"{}\" runs no batch inside a batch", command.tool),
+                "put the inner commands into the list themselves; nothing has run",
+            ),
+            // It may not return, and has an entry of its own in the journal.
+            Some(Runner::Command(_)) => (
+                format!("\"{}\" is no part of a batch", command.tool),
+                "call it by itself; nothing has run",
+            ),
+            _ => continue,
+        };
+        return Err(ToolError::invalid(COMMANDS, message).hint(hint).in_entry(COMMANDS, index));
     }
     Ok(())
 }

@@ -7,23 +7,29 @@ use std::time::{Duration, Instant};
 use godot_mcp_core::approval::{Ask, Grant, Proposal, Verdict, denied};
 use godot_mcp_core::audit;
 use godot_mcp_core::call::{LogSink, ProgressSink};
+use godot_mcp_core::commands::limits;
 use godot_mcp_core::gate::Admitted;
 use godot_mcp_core::journal::{self, Begun, Settled, Ticket};
 use godot_mcp_core::question::{Answers, FormAnswer, Question, Questions};
-use godot_mcp_core::{Answer, CancelFlag, Code, Reply, SafetyClass, ToolCall, ToolError, digest};
-use serde_json::{Value, json};
+use godot_mcp_core::{
+    Answer, CancelFlag, Code, Reply, SafetyClass, ToolCall, ToolError, digest, schema,
+};
+use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, sleep_until, timeout, timeout_at};
 
 use crate::app::Shared;
 use crate::batch;
-use crate::main_thread::{Finished, Job};
+use crate::commands;
+use crate::main_thread::{Finished, Job, Within};
 use crate::tool::Runner;
 use crate::toolsets;
 
 /// The main thread answers at the deadline by itself; after this it counts as blocked.
 const GRACE: Duration = Duration::from_millis(500);
+/// How long past its deadline a project command is waited for (R77).
+const COMMAND_GRACE: Duration = Duration::from_millis(limits::DEADLINE_GRACE_MS);
 /// How soon a question is taken back whose caller went away.
 const CANCEL_PERIOD: Duration = Duration::from_millis(250);
 
@@ -43,6 +49,8 @@ struct Way {
     log: Option<LogSink>,
     /// How the human behind the client can be asked, and what they said.
     answers: Answers,
+    /// The calls that wait for this one.
+    within: Within,
 }
 
 /// Name of the one question to the human behind the client, and of the one field of its form (S7.2).
@@ -51,15 +59,37 @@ const FIELD: &str = "approve";
 
 /// Takes one call through all steps of S2. The one end of every call: whatever has to know of calls
 /// is told here.
-pub(crate) async fn answer(shared: Arc<Shared>, mut call: ToolCall) -> Answer {
+pub(crate) async fn answer(shared: Arc<Shared>, call: ToolCall) -> Answer {
+    shared.runtime.get_or_init(Handle::current);
+    answer_within(shared, call, Within::default()).await
+}
+
+/// As [`answer`], for a call that the tools in `within` make.
+pub(crate) async fn answer_within(
+    shared: Arc<Shared>,
+    mut call: ToolCall,
+    within: Within,
+) -> Answer {
     let begun = Instant::now();
+    call.name = shared.gate.listed_name(&call.name).into_owned();
     // Before the hash is taken: what a client adds differs when it calls again.
     shared.gate.drop_client_keys(&call.name, &mut call.arguments);
+    if call.name == commands::CALL {
+        plain_key(&mut call.arguments);
+    }
     let (tool, client) = (call.name.clone(), call.client.clone());
-    let arguments_hash = digest::call(&call.name, &call.arguments);
+    let arguments_hash = match call.name == commands::CALL {
+        // How long somebody waits is no part of what they want (A10).
+        true => {
+            let mut own = call.arguments.clone();
+            own.remove("deadline_ms");
+            digest::call(&call.name, &own)
+        }
+        false => digest::call(&call.name, &call.arguments),
+    };
     let arguments = shared.audit.wants_arguments().then(|| call.arguments.clone());
     let mut notes = Notes::default();
-    let answer = pass(&shared, call, &arguments_hash, &mut notes).await;
+    let answer = pass(&shared, call, within, &arguments_hash, &mut notes).await;
 
     let registered = shared.gate.registry();
     let class = registered.get(&tool).map_or("", |it| it.spec.class.as_str());
@@ -99,10 +129,11 @@ pub(crate) async fn answer(shared: Arc<Shared>, mut call: ToolCall) -> Answer {
 async fn pass(
     shared: &Arc<Shared>,
     call: ToolCall,
+    within: Within,
     arguments_hash: &str,
     notes: &mut Notes,
 ) -> Answer {
-    let ToolCall { name, arguments, client, cancel, progress, log, answers } = call;
+    let ToolCall { name, arguments, text, client, cancel, progress, log, answers } = call;
     if let Some(limit) = &shared.rate_limit {
         limit.take(&client)?;
     }
@@ -112,21 +143,36 @@ async fn pass(
     match toolsets::runner(&admitted.spec().name) {
         Some(Runner::Offline(run)) => return run(shared, admitted.args),
         Some(Runner::Async(run)) => {
+            if admitted.spec().class != SafetyClass::ReadOnly {
+                shared.commands.check_writable()?;
+            }
             let deadline = Instant::now() + admitted.spec().timeout;
             return hurried(shared, deadline, run(Arc::clone(shared), admitted.args)).await;
         }
         _ => {}
     }
-    let way = Way { cancel, progress, log, answers };
+    let way = Way { cancel, progress, log, answers, within };
     if admitted.spec().class == SafetyClass::ReadOnly || admitted.dry_run {
         return run_unrecorded(shared, admitted, &way).await;
     }
     match begin(shared, &admitted, arguments_hash).await? {
         Started::Replay(answer) => {
             notes.replayed = true;
-            answer
+            with_changes(shared, answer)
         }
         Started::Run(ticket) => {
+            // After the look for a repeat, which is answered also now (A11).
+            if let Err(error) = shared.commands.check_writable() {
+                ticket.forget();
+                return Err(error);
+            }
+            if admitted.spec().name == commands::CALL {
+                let text = text.as_deref().and_then(commands::text_of_arguments);
+                let added = [(commands::TRANSACTION, Some(ticket.id())), (commands::TEXT, text)];
+                for (name, value) in added {
+                    value.map(|it| admitted.args.insert(name.to_owned(), json!(it)));
+                }
+            }
             notes.transaction = Some(ticket.id());
             let answer = run_recorded(shared, admitted, &ticket, &way, notes).await;
             with_transaction(answer, &ticket)
@@ -134,8 +180,40 @@ async fn pass(
     }
 }
 
+/// The contract of project commands spells the key in its own way.
+fn plain_key(arguments: &mut Map<String, Value>) {
+    if !arguments.contains_key(schema::IDEMPOTENCY_KEY)
+        && let Some(key) = arguments.remove("idempotencyId")
+    {
+        arguments.insert(schema::IDEMPOTENCY_KEY.to_owned(), key);
+    }
+}
+
+/// Adds to the answer of a command that a crash cut off what it had changed (B2).
+fn with_changes(shared: &Shared, answer: Answer) -> Answer {
+    answer.map_err(|error| {
+        let id = error.details.as_ref().and_then(|it| it["transaction_id"].as_str());
+        let record = id.and_then(|id| shared.commands.store.as_ref().ok()?.records.find(id));
+        match record {
+            Some(record) if error.code == Code::Cancelled => {
+                error.detail("changes", commands::tell(&record.changes))
+            }
+            _ => error,
+        }
+    })
+}
+
 /// What some tools have to find out on this thread before they can plan.
-async fn prepare(shared: &Arc<Shared>, call: &mut Admitted) -> Result<(), ToolError> {
+async fn prepare(shared: &Arc<Shared>, call: &mut Admitted, way: &Way) -> Result<(), ToolError> {
+    if let Some(Runner::Command(command)) = toolsets::runner(&call.spec().name) {
+        let asked = (command.asked)(call.args.clone())?;
+        let (shared, cancel) = (Arc::clone(shared), way.cancel.clone());
+        let progress = way.progress.clone();
+        // It reads the disk, so it must not hold up other calls.
+        let work = move || commands::prepare(&shared, asked, cancel, progress);
+        let done = tokio::task::spawn_blocking(work).await;
+        return done.unwrap_or_else(|it| Err(ToolError::internal(it.to_string())));
+    }
     let prepare = match toolsets::runner(&call.spec().name) {
         Some(Runner::Prepared(prepare, _) | Runner::PreparedRead(prepare, _)) => Some(prepare),
         _ => None,
@@ -164,7 +242,7 @@ pub(crate) async fn hurried<T>(
 
 /// Reads and previews leave nothing to ask about later.
 async fn run_unrecorded(shared: &Arc<Shared>, mut call: Admitted, way: &Way) -> Answer {
-    prepare(shared, &mut call).await?;
+    prepare(shared, &mut call, way).await?;
     match queue(shared, call, None, None, way).await {
         Queued::Finished(Finished::Answer(answer)) => answer,
         Queued::Finished(Finished::Ask(..)) => {
@@ -206,9 +284,25 @@ async fn begin(
         shared.journal.when_settled(id, move |it| drop(tell.send(it)));
         // As long as the call itself may take, with the human it may be waiting for.
         let patience = spec.timeout + shared.gate.approvals().patience() + GRACE;
+        let told = async {
+            tokio::pin!(told);
+            loop {
+                tokio::select! {
+                    told = &mut told => return Ok(told),
+                    () = sleep(CANCEL_PERIOD) => {
+                        // Its end may never come (A11).
+                        let id = journal::id_text(id);
+                        if let Some(error) = uncertain(shared, &id).await {
+                            return Err(error);
+                        }
+                    }
+                }
+            }
+        };
         match timeout(patience, told).await {
-            Ok(Ok(Settled::Answered(answer))) => return Ok(Started::Replay(answer)),
-            Ok(Ok(Settled::Free)) => {}
+            Ok(Err(error)) => return Err(error),
+            Ok(Ok(Ok(Settled::Answered(answer)))) => return Ok(Started::Replay(answer)),
+            Ok(Ok(Ok(Settled::Free))) => {}
             _ => {
                 return Err(ToolError::new(Code::Timeout, "the call with this key still runs")
                     .hint("`get_transaction` (toolset `journal`) tells of its end")
@@ -230,7 +324,15 @@ async fn run_recorded(
         ticket.settle(&answer);
         answer
     };
-    if let Err(error) = prepare(shared, &mut call).await {
+    let is_command = call.spec().name == commands::CALL;
+    if let Err(error) = prepare(shared, &mut call, way).await {
+        if is_command {
+            // Refused early, so nothing is left of it (R63).
+            shared.commands.forget(&ticket.id());
+            ticket.forget();
+            notes.transaction = None;
+            return Err(error);
+        }
         return settle(Err(error));
     }
     // What must outlive a power cut is on the disk before anything changes.
@@ -247,7 +349,16 @@ async fn run_recorded(
         notes.approved_by = grant.as_ref().map(|it| it.by.clone()).or(notes.approved_by.take());
         let entry = Some((ticket.clone(), std::mem::take(&mut force)));
         match queue(shared, call, entry, grant.take(), way).await {
-            Queued::Finished(Finished::Answer(answer)) => return settle(answer),
+            Queued::Finished(Finished::Answer(answer)) if is_command && !ticket.has_committed() => {
+                shared.commands.forget(&ticket.id());
+                return settle(answer);
+            }
+            Queued::Finished(Finished::Answer(answer)) => {
+                if is_command {
+                    shared.commands.end(&ticket.id());
+                }
+                return settle(answer);
+            }
             Queued::Finished(Finished::Ask(returned, proposal)) => {
                 match ask(shared, *proposal, way).await {
                     Ok(Word::Granted(given)) => {
@@ -256,6 +367,7 @@ async fn run_recorded(
                     }
                     Ok(Word::AskClient(reply)) => {
                         // The call that comes back with the answer is another one.
+                        shared.commands.forget(&ticket.id());
                         ticket.forget();
                         notes.transaction = None;
                         return Ok(reply);
@@ -266,11 +378,18 @@ async fn run_recorded(
             Queued::Late(answer) => {
                 way.cancel.cancel();
                 if ticket.abandon() {
+                    shared.commands.forget(&ticket.id());
                     return settle(Err(stalled(shared, false)));
                 }
-                let ticket = ticket.clone();
-                tokio::spawn(async move { ticket.settle(&received(answer.await)) });
-                return Err(stalled(shared, true));
+                let id = ticket.id();
+                shared.commands.change(&id, |it| it.uncertain = true);
+                let (ticket, host) = (ticket.clone(), Arc::clone(shared));
+                tokio::spawn(async move {
+                    ticket.settle(&received(answer.await));
+                    // Only now: whoever finds writes open finds the answer too (R81).
+                    host.commands.end(&ticket.id());
+                });
+                return Err(uncertain(shared, &id).await.unwrap_or_else(|| stalled(shared, true)));
             }
         }
     }
@@ -308,7 +427,13 @@ async fn queue(
     way: &Way,
 ) -> Queued {
     let (reply, mut answer) = oneshot::channel();
-    let deadline = Instant::now() + call.spec().timeout;
+    let (patience, grace) = match &entry {
+        Some((ticket, _)) if call.spec().outlives_deadline => {
+            (shared.commands.deadline(&ticket.id()), COMMAND_GRACE)
+        }
+        _ => (call.spec().timeout, GRACE),
+    };
+    let deadline = Instant::now() + patience;
     let (ticket, force) = entry.map_or((None, false), |(ticket, force)| (Some(ticket), force));
     let job = Job {
         call,
@@ -319,6 +444,8 @@ async fn queue(
         progress: way.progress.clone(),
         log: way.log.clone(),
         runtime: Handle::try_current().ok(),
+        id: Job::new_id(),
+        within: Arc::clone(&way.within),
         reply,
     };
     match ticket.filter(|_| force) {
@@ -335,8 +462,20 @@ async fn queue(
         answer = &mut answer => Queued::Finished(
             answer.unwrap_or_else(|_| Finished::Answer(Err(switched_off())))
         ),
-        () = sleep_until((deadline + GRACE).into()) => Queued::Late(answer),
+        () = sleep_until((deadline + grace).into()) => Queued::Late(answer),
     }
+}
+
+/// The state of a command that did not return in time; none when it has.
+async fn uncertain(shared: &Arc<Shared>, id: &str) -> Option<ToolError> {
+    if !shared.commands.current().is_some_and(|it| it.uncertain && it.transaction == id) {
+        return None;
+    }
+    let (shared, id) = (Arc::clone(shared), id.to_owned());
+    tokio::task::spawn_blocking(move || shared.commands.uncertain(&shared, &id))
+        .await
+        .ok()
+        .flatten()
 }
 
 fn received(answer: Result<Finished, oneshot::error::RecvError>) -> Answer {

@@ -1,5 +1,6 @@
 //! Where calls come in from the server, and where they run on the main thread.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use godot_mcp_core::{Content, Document, Host, Reply, ToolCall, ToolError};
 use serde_json::{Map, Value, json};
 
 use crate::app::{App, Shared};
-use crate::editor::Editor;
+use crate::editor::{Caller, Editor};
 use crate::entry::Planned;
 use crate::fault_point;
 use crate::main_thread::Job;
@@ -32,11 +33,17 @@ impl Host for EditorHost {
     }
 
     fn tool(&self, name: &str) -> Option<Arc<ToolSpec>> {
-        self.0.gate.registry().get(name).map(|it| Arc::clone(&it.spec))
+        let registry = self.0.gate.registry();
+        let name = self.0.gate.listed_name(name);
+        let found = registry.get(&name).or_else(|| registry.get(&plain_name(&name)));
+        found.map(|it| Arc::clone(&it.spec))
     }
 
-    fn call(&self, call: ToolCall) -> AnswerFuture {
+    fn call(&self, mut call: ToolCall) -> AnswerFuture {
         let shared = Arc::clone(&self.0);
+        if shared.gate.registry().get(&call.name).is_none() {
+            call.name = plain_name(&call.name).into_owned();
+        }
         Box::pin(calls::answer(shared, call))
     }
 
@@ -97,6 +104,14 @@ impl Host for EditorHost {
     }
 }
 
+/// `editor.commands.list` and its like by the names that every client can show (R1).
+fn plain_name(name: &str) -> Cow<'_, str> {
+    match name.starts_with("editor.commands.") {
+        true => Cow::Owned(name.replace('.', "_")),
+        false => Cow::Borrowed(name),
+    }
+}
+
 /// The text of a file as a resource has it: without the envelope that the tool puts round it.
 fn plain_text(result: &str) -> String {
     let value: Value = serde_json::from_str(result).unwrap_or_default();
@@ -106,7 +121,14 @@ fn plain_text(result: &str) -> String {
 
 /// Runs one job on the main thread (S2 steps 4 to 10).
 pub(crate) fn run(app: &Rc<App>, job: &mut Job) -> Result<Outcome, ToolError> {
-    let editor = Editor::new(app, job.progress.clone());
+    let editor = Editor::new(app, job.progress.clone()).for_caller(Caller {
+        client: job.call.client.clone(),
+        cancel: job.cancel.clone(),
+        deadline: job.deadline,
+        dry_run: job.call.dry_run,
+        id: job.id,
+        within: Arc::clone(&job.within),
+    });
     fault_point::reach("plan", &job.call.spec().name);
     if let Some(Runner::Batch(wanted)) = app.tools.get(job.call.spec().name.as_str()) {
         let wanted = wanted(job.call.args.clone())?;

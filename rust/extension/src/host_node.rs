@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use godot::builtin::{Array, Callable, GString, PackedStringArray, VarDictionary};
@@ -14,6 +14,7 @@ use godot::obj::{Base, Gd, Singleton};
 use godot::register::{GodotClass, godot_api};
 use godot_mcp_core::approval::{Approvals, Decision, Policy, Waiting};
 use godot_mcp_core::audit::{self, Audit};
+use godot_mcp_core::commands::{limits, switch};
 use godot_mcp_core::conflict;
 use godot_mcp_core::feed::Feed;
 use godot_mcp_core::gate::{Gate, GateSettings};
@@ -22,11 +23,13 @@ use godot_mcp_core::journal::{self, Journal};
 use godot_mcp_core::paths::Roots;
 use godot_mcp_core::rate::RateLimit;
 use godot_mcp_core::registry::Registry;
+use godot_mcp_core::toolset;
 use godot_mcp_server::{PortChoice, Server, ServerOptions, StartError, load_or_create_token};
 use serde_json::json;
 
 use crate::activity::Activity;
 use crate::app::{self, App, Glance, Shared};
+use crate::commands::Commands;
 use crate::completion;
 use crate::dispatch::EditorHost;
 use crate::dock;
@@ -107,6 +110,13 @@ impl GodotMcp {
     #[signal]
     fn state_changed();
 
+    /// The game was started, for extensions.
+    #[signal]
+    fn play_started();
+
+    #[signal]
+    fn play_stopped();
+
     /// Starts the server. Errors go to the Output panel, in one sentence each.
     #[func(gd_self)]
     fn start(mut this: Gd<Self>, plugin: Gd<EditorPlugin>, logger: Gd<RefCounted>) {
@@ -137,6 +147,14 @@ impl GodotMcp {
     fn read_classes(_this: Gd<Self>) {
         if let Some(app) = app::current() {
             app.shared.node_classes.store(Arc::new(completion::node_classes()));
+        }
+    }
+
+    /// Scripts of the project have changed. For signals.
+    #[func(gd_self)]
+    fn stir_extensions(_this: Gd<Self>) {
+        if let Some(app) = app::current() {
+            app.extensions.stir();
         }
     }
 
@@ -240,9 +258,22 @@ fn start(
         .map_err(|it| setting(format!("GODOT_MCP_RATE_LIMIT {it}")))?;
     let headless = DisplayServer::singleton().get_name() == "headless";
     gate.approvals().desk.attend(!headless);
+    let address = match std::env::var("GODOT_MCP_HOST") {
+        Ok(text) => text
+            .parse()
+            .map_err(|_| setting(format!("GODOT_MCP_HOST \"{text}\" is no IP address")))?,
+        Err(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+    };
+    let commands = commands(&project, &state, &journal, &settings, address);
+    if variable("GODOT_MCP_DEFAULT_TOOLSETS").is_none_or(|it| it.trim().is_empty())
+        && project.join(limits::FILE).exists()
+    {
+        gate.switch(&[toolset::COMMANDS.to_owned()], true);
+    }
     let shared = Arc::new(Shared {
         gate,
         journal,
+        commands,
         audit,
         rate_limit,
         feed: Feed::default(),
@@ -250,6 +281,7 @@ fn start(
         queue: Queue::default(),
         language_server: LanguageServer::new(language_server_port(), &project.to_string_lossy()),
         activity: Arc::new(Activity::default()),
+        runtime: OnceLock::new(),
         glance: ArcSwap::from_pointee(Glance::default()),
         watch_list: WatchList::default(),
         node_classes: ArcSwap::from_pointee(completion::node_classes()),
@@ -268,12 +300,7 @@ fn start(
         })?),
     };
     let mut options = ServerOptions::new(token.clone());
-    options.address = match std::env::var("GODOT_MCP_HOST") {
-        Ok(text) => text
-            .parse()
-            .map_err(|_| setting(format!("GODOT_MCP_HOST \"{text}\" is no IP address")))?,
-        Err(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
-    };
+    options.address = address;
     options.port = port(&settings).map_err(setting)?;
     options.session_file = Some(state.join("sessions.json"));
     let server = Server::start(Arc::new(EditorHost(Arc::clone(&shared))), options)?;
@@ -302,13 +329,20 @@ fn start(
     });
     scene_files::watch(plugin);
     project_settings::note();
-    let app = App::new(shared, toolsets::runners(), logger, token);
+    let plugin_id = plugin.instance_id();
+    let app = App::new(shared, toolsets::runners(), logger, plugin_id, token, host.clone());
     app.set_server(server, discovery);
     resource_watch::connect(&app, host, plugin);
     if let Some(mut files) = EditorInterface::singleton().get_resource_filesystem() {
         let read = Callable::from_object_method(host, "read_classes");
         if !files.is_connected("script_classes_updated", &read) {
             files.connect("script_classes_updated", &read);
+        }
+        let stir = Callable::from_object_method(host, "stir_extensions");
+        for signal in ["script_classes_updated", "filesystem_changed"] {
+            if !files.is_connected(signal, &stir) {
+                files.connect(signal, &stir);
+            }
         }
     }
     app::install(app);
@@ -337,6 +371,35 @@ fn records(state: &Path) -> Result<(Journal, Audit), String> {
         godot_warn!("Godot MCP: {notice}.");
     }
     Ok((journal, audit))
+}
+
+/// What the operator allows, and what an earlier process left running (R87 to R90, B2).
+fn commands(
+    project: &Path,
+    state: &Path,
+    journal: &Journal,
+    settings: &Gd<ProjectSettings>,
+    address: IpAddr,
+) -> Commands {
+    let variable = std::env::var(switch::VARIABLE).ok();
+    let switch = switch::decide(switch::Wishes {
+        variable: variable.as_deref(),
+        setting: settings.get_setting_ex(switch::SETTING).done().try_to::<bool>().ok(),
+        loopback: address.is_loopback(),
+    });
+    if let Some(warning) = &switch.warning {
+        godot_warn!("Godot MCP: {warning}.");
+    }
+    // Each editor on a project has its own, as with the journal.
+    let folder = match journal.slot() {
+        1 => state.join("commands"),
+        slot => state.join(format!("commands-{slot}")),
+    };
+    let (commands, notices) = Commands::open(project, &folder, switch);
+    for notice in notices {
+        godot_warn!("Godot MCP: {notice}.");
+    }
+    commands
 }
 
 fn port(settings: &Gd<ProjectSettings>) -> Result<PortChoice, String> {

@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 
 use crate::app::Shared;
 use crate::batch::Wanted;
+use crate::commands::Asked;
 use crate::editor::Editor;
 use crate::editor::edit::Edit;
 
@@ -96,6 +97,16 @@ pub(crate) trait RuntimeTool: Tool {
     fn run(self, editor: &Editor) -> Result<Outcome, ToolError>;
 }
 
+/// Runs a command of the project: checked on the I/O runtime, checked again on the main thread right
+/// before it counts, then run.
+pub(crate) trait CommandTool: Tool {
+    fn asked(self) -> Asked;
+
+    fn check(self, editor: &Editor) -> Result<(), ToolError>;
+
+    fn run(self, editor: &Editor) -> Result<Outcome, ToolError>;
+}
+
 /// What a job on the main thread comes to.
 pub(crate) enum Outcome {
     Done(Reply),
@@ -123,6 +134,15 @@ pub(crate) enum Runner {
     PreparedRead(PrepareFn, fn(&Editor, Map<String, Value>) -> Result<Outcome, ToolError>),
     /// Runs other tools: see `batch.rs`.
     Batch(fn(Map<String, Value>) -> Result<Wanted, ToolError>),
+    Command(CommandRunner),
+}
+
+/// The three parts of a [`CommandTool`].
+#[derive(Clone, Copy)]
+pub(crate) struct CommandRunner {
+    pub(crate) asked: fn(Map<String, Value>) -> Result<Asked, ToolError>,
+    pub(crate) check: fn(&Editor, Map<String, Value>) -> Result<(), ToolError>,
+    pub(crate) run: fn(&Editor, Map<String, Value>) -> Result<Outcome, ToolError>,
 }
 
 /// Completes arguments on the I/O runtime.
@@ -204,6 +224,18 @@ impl ToolDef {
             name: T::NAME,
             runner: Runner::Edit(|editor, args| parse::<T>(args)?.plan(editor)),
             spec: || spec::<T>(T::CLASS, T::SITE, T::UNDO),
+        }
+    }
+
+    pub(crate) const fn command<T: CommandTool>() -> Self {
+        Self {
+            name: T::NAME,
+            runner: Runner::Command(CommandRunner {
+                asked: |args| Ok(parse::<T>(args)?.asked()),
+                check: |editor, args| parse::<T>(args)?.check(editor),
+                run: |editor, args| parse::<T>(args)?.run(editor),
+            }),
+            spec: || spec::<T>(SafetyClass::Runtime, Site::SafeLane, UndoKind::Nothing),
         }
     }
 

@@ -2,8 +2,10 @@
 
 mod batch;
 mod code;
+mod commands;
 mod composite;
 mod core;
+mod extensions;
 mod input_map;
 mod inspection;
 mod journal;
@@ -30,12 +32,14 @@ const TABLES: &[&[ToolDef]] = &[
     batch::TOOLS,
     scripts::TOOLS,
     code::TOOLS,
+    extensions::TOOLS,
     resources_edit::TOOLS,
     project::TOOLS,
     project_scaffold::TOOLS,
     input_map::TOOLS,
     user_data::TOOLS,
     journal::TOOLS,
+    commands::TOOLS,
 ];
 
 /// Tools that were renamed or removed, with what to call now. Asking for one answers with it.

@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 use crate::calls::{Calls, Interest, Note, guarded, panicked};
 use crate::changes::{Changes, Listener, forward};
 use crate::clients::Clients;
+use crate::http::Sent;
 use crate::legacy_session::LegacySession;
 use crate::options::ServerOptions;
 use crate::questions::{Asking, Failure, Next, is_modern};
@@ -218,9 +219,10 @@ impl ServerHandler for Endpoint {
         let client = self.seen(&cx);
         let Shared { host, calls, max_answer_bytes, .. } = &*self.shared;
         // A tool that is switched off is known too; the host says what to enable.
-        if guarded("tool", || host.tool(&request.name))?.is_none() {
+        let Some(spec) = guarded("tool", || host.tool(&request.name))? else {
             return Err(self.unknown_tool(&request.name));
-        }
+        };
+        let text = spec.wants_text.then(|| sent(&cx)).flatten();
         let arguments = request.arguments.unwrap_or_default();
         let about = Value::Object(arguments.clone());
         let mut conversation = self.shared.asking.about(&cx, "tools/call", &request.name, &about);
@@ -231,6 +233,7 @@ impl ServerHandler for Endpoint {
             let call = ToolCall {
                 name: request.name.to_string(),
                 arguments: arguments.clone(),
+                text: text.clone(),
                 client: client.clone(),
                 cancel: CancelFlag::default(),
                 progress: None,
@@ -429,4 +432,11 @@ async fn tell(peer: &Peer<RoleServer>, token: Option<ProgressToken>, note: Note)
             drop(peer.notify_logging_message(sent.with_logger("godot")).await);
         }
     }
+}
+
+/// The message behind a request, as it was written.
+fn sent(cx: &RequestContext<RoleServer>) -> Option<Arc<str>> {
+    let parts = cx.extensions.get::<hyper::http::request::Parts>()?;
+    let Sent(body) = parts.extensions.get::<Sent>()?;
+    std::str::from_utf8(body).ok().map(Arc::from)
 }

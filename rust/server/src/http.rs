@@ -25,6 +25,10 @@ const HEALTH_PATH: &str = "/health";
 /// Longest text of rmcp's that is passed on as a reason.
 const MAX_REASON_BYTES: usize = 4096;
 
+/// The body of a request, for tools that decide by its spelling. rmcp hands the parts on.
+#[derive(Clone)]
+pub(crate) struct Sent(pub(crate) Bytes);
+
 pub(crate) struct Routes {
     pub(crate) access: Access,
     pub(crate) mcp: StreamableHttpService<Endpoint, Sessions>,
@@ -60,13 +64,14 @@ impl Routes {
     }
 
     async fn mcp(&self, request: Request<Incoming>) -> Response {
-        let (parts, body) = request.into_parts();
+        let (mut parts, body) = request.into_parts();
         let body = match body::collect(&parts.headers, body, self.max_request_bytes).await {
             Ok(body) => body,
             Err(refusal) => return refusal,
         };
         let ends_session = parts.method == Method::DELETE;
         let sent = body.clone();
+        parts.extensions.insert(Sent(body.clone()));
         let mut response = self.mcp.handle(Request::from_parts(parts, Full::new(body))).await;
         if response.status().is_client_error() {
             return explained(response, &sent).await;

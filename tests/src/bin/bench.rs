@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use godot_mcp_core::commands::manifest::Tracker;
 use godot_mcp_core::journal::{Begun, Call, Journal, Options};
 use godot_mcp_tests::editor::{Editor, Launch};
 use godot_mcp_tests::wire::Wire;
@@ -12,6 +13,8 @@ use serde_json::{Value, json};
 
 /// Warm calls a figure.
 const CALLS: usize = 200;
+/// Pairs of looks at a project.
+const COMPARISONS: usize = 20;
 const WARM_UP: usize = 30;
 /// The engine's sleep of an unfocused editor.
 const UNFOCUSED_USEC: u32 = 100_000;
@@ -43,6 +46,8 @@ fn main() -> ExitCode {
     });
     bench.figure("get_scene_tree, 1,000 nodes", &times, Some(6.0));
     bench.count("get_scene_tree, 1,000 nodes: bytes", bytes as f64, 20_000.0, false);
+
+    bench.extension(&editor);
 
     let rate = in_flight(&editor, 8);
     bench.count("8 calls in flight: calls a second", rate, 4_000.0, true);
@@ -99,6 +104,15 @@ fn main() -> ExitCode {
     }
 
     drop(editor);
+    for files in [1_000, 10_000, 100_000] {
+        let (first, times) = compare_times(files);
+        bench.figure(
+            &format!("a call's two looks at {files} files"),
+            &times,
+            comparison_bound(files),
+        );
+        println!("  the first look, which reads all: {:.0} ms", first.as_secs_f64() * 1000.0);
+    }
     let with = Launch::fixture("plain").start();
     let without = Launch::fixture("plain").without_addon().start_bare();
     // The first seconds have scans and thumbnails in them.
@@ -107,6 +121,40 @@ fn main() -> ExitCode {
     bench.memory(&with, &without);
 
     if bench.failed { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// What a command may cost beside its work when nothing changed.
+fn comparison_bound(files: usize) -> Option<f64> {
+    (files == 10_000).then_some(30.0)
+}
+
+/// The first look at a project of that many files, and warm pairs of looks: before and after a call.
+fn compare_times(files: usize) -> (Duration, Vec<f64>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (root, state) = (folder.path().join("p"), folder.path().join("s"));
+    for index in 0..files {
+        let folder = root.join(format!("d{}", index / 100));
+        if index % 100 == 0 {
+            std::fs::create_dir_all(&folder).expect("made");
+        }
+        std::fs::write(folder.join(format!("f{index}.txt")), index.to_string()).expect("written");
+    }
+    let tracker = Tracker::open(&root, &state).expect("opened");
+    let begun = Instant::now();
+    let before = tracker.look().expect("compared");
+    let first = begun.elapsed();
+    // Until the times of the files are beyond doubt.
+    std::thread::park_timeout(Duration::from_millis(2_500));
+    tracker.look().expect("compared");
+    let times = (0..COMPARISONS)
+        .map(|_| {
+            let begun = Instant::now();
+            let (one, two) = (tracker.look().expect("compared"), tracker.look().expect("compared"));
+            assert!(one.changes(&two).is_empty() && one.len() == before.len());
+            begun.elapsed().as_secs_f64() * 1000.0
+        })
+        .collect();
+    (first, times)
 }
 
 struct Bench {
@@ -160,6 +208,31 @@ impl Bench {
         let (on, off) = windows[IDLE_WINDOWS / 2];
         println!("{:<44} {on:>8.2}% {off:>8.2}%", "idle CPU of the editor: plugin on, off");
         self.count("idle CPU: percentage points over plugin off", on - off, 1.0, false);
+    }
+
+    /// A tool of the project beside a built-in read, in turns.
+    fn extension(&mut self, editor: &Editor) {
+        let script = "@tool\nclass_name BenchTools\nextends MCPToolkitExtension\n\n\
+            func register(registry: MCPToolkitCommandRegistry, _server: Node) -> void:\n\
+            \tregistry.add(\"bench.echo\", _echo, MCPToolkitExtensionOptions.new(\"x\").mark_read_only())\n\n\
+            func _echo(_params: Dictionary) -> Dictionary:\n\treturn MCPToolkitSuccess.ok()\n";
+        std::fs::write(editor.project.join("bench_tools.gd"), script).expect("written");
+        check(&self.wire.call("extensions_refresh", &json!({})));
+        let (mut own, mut builtin) = (Vec::new(), Vec::new());
+        for index in 0..WARM_UP + CALLS {
+            for (name, times) in [("bench_echo", &mut own), ("get_active_scene", &mut builtin)] {
+                let start = Instant::now();
+                check(&self.wire.call(name, &json!({})));
+                if index >= WARM_UP {
+                    times.push(start.elapsed().as_secs_f64() * 1000.0);
+                }
+            }
+        }
+        own.sort_by(f64::total_cmp);
+        builtin.sort_by(f64::total_cmp);
+        let over = percentile(&own, 0.5) - percentile(&builtin, 0.5);
+        self.figure("a tool of the project", &own, None);
+        self.count("the same: microseconds over a built-in read", over * 1000.0, 200.0, false);
     }
 
     fn memory(&mut self, with: &Editor, without: &Editor) {

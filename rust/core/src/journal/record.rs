@@ -108,7 +108,8 @@ impl Transaction {
     }
 }
 
-pub(super) fn id_text(id: u64) -> String {
+/// An id as it travels.
+pub fn id_text(id: u64) -> String {
     format!("tx_{id:x}")
 }
 
