@@ -349,7 +349,7 @@ fn saves(editor: &Editor, client: &Client, human: &mut Human) {
     // While the editor scans, a save waits, and a handler can wait too.
     let scan = "EditorInterface.get_resource_filesystem().scan()\n";
     human.run(scan);
-    assert_eq!(awaited(human, "await MCPToolkitSafeSceneOps.wait_for_scan_idle()"), true);
+    assert_eq!(awaited(human, "await MCPToolkitSafeSceneOps.wait_for_scan_idle(60000)"), true);
     human.run(scan);
     let begun = Instant::now();
     let fast = awaited(human, "await MCPToolkitSafeSceneOps.wait_for_scan_idle(0)");

@@ -22,29 +22,32 @@ const _SAVE_CAP := "mcp_toolkit/limits/save_read_cap_kb"
 ## Without [param resumable], there is no cursor, and [param hint] says how to see the rest.
 static func list_page(page: Dictionary, items: Array, offset: int, unit: String, total: int,
 		hint: String, extras: Dictionary = {}, resumable: bool = true) -> Dictionary:
-	return ClassDB.class_call_static(&"GodotMcpApi", &"list_page", page, items.size(), offset, unit,
-			total, hint, extras, resumable)
+	return ClassDB.class_call_static(&"GodotMcpApi", &"list_page", page, {
+		"returned": items.size(), "offset": offset, "unit": unit, "total": total, "hint": hint,
+		"resumable": resumable}, extras)
 
 
 ## A window of bytes. The cursor is [code]next_offset[/code].
 static func byte_page(page: Dictionary, offset: int, returned_bytes: int, total_bytes: int,
 		hint: String, extras: Dictionary = {}) -> Dictionary:
-	return ClassDB.class_call_static(&"GodotMcpApi", &"list_page", page, returned_bytes, offset,
-			"bytes", total_bytes, hint, extras, true)
+	return ClassDB.class_call_static(&"GodotMcpApi", &"list_page", page, {
+		"returned": returned_bytes, "offset": offset, "unit": "bytes", "total": total_bytes,
+		"hint": hint, "resumable": true}, extras)
 
 
 ## A window of lines, which count from 1. The cursor is [code]next_start_line[/code].
 static func line_page(page: Dictionary, end_line: int, returned: int, total_lines: int,
 		hint: String, extras: Dictionary = {}) -> Dictionary:
-	return ClassDB.class_call_static(&"GodotMcpApi", &"line_page", page, end_line, returned,
-			total_lines, hint, extras)
+	return ClassDB.class_call_static(&"GodotMcpApi", &"line_page", page, {
+		"end_line": end_line, "returned": returned, "total": total_lines, "hint": hint}, extras)
 
 
 ## Any other page. [param resume_field] names the cursor, and may be empty.
 static func build(page: Dictionary, unit: String, total: int, returned: int, has_more: bool,
 		resume_field: String, resume_value: int, hint: String, extras: Dictionary = {}) -> Dictionary:
-	return ClassDB.class_call_static(&"GodotMcpApi", &"any_page", page, unit, total, returned,
-			has_more, resume_field, resume_value, hint, extras)
+	return ClassDB.class_call_static(&"GodotMcpApi", &"any_page", page, {
+		"unit": unit, "total": total, "returned": returned, "has_more": has_more,
+		"cursor": resume_field, "next": resume_value, "hint": hint}, extras)
 
 
 ## Most bytes of script text that one answer may carry, from the project settings as they are now.

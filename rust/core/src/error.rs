@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 /// Stable error codes (S3.2). The wording of messages may change, codes do not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Code {
     /// Something must hold first; `required` names it.
     PreconditionFailed,
@@ -47,10 +46,78 @@ pub enum Code {
     HeadlessUnsupported,
     /// A fault of this server. The editor goes on.
     Internal,
+    /// A code that only tools of the project give, one of `EXTENSION_CODES` (X8).
+    Own(&'static str),
+}
+
+/// Codes of the extension contract (X8), those that are also codes of this server included.
+pub const EXTENSION_CODES: &[&str] = &[
+    "ALREADY_EXISTS",
+    "ALREADY_PLAYING",
+    "BUSY",
+    "CLASS_MISMATCH",
+    "COMPILATION_FAILED",
+    "CONNECT_FAILED",
+    "CREATE_DIR_FAILED",
+    "DELETE_FAILED",
+    "DIR_NOT_EMPTY",
+    "DISCONNECTED",
+    "EDITED_SCENE",
+    "EDITOR_VIEWPORT_UNAVAILABLE",
+    "EMPTY_CONTENT",
+    "EXECUTE_FAILED",
+    "EXTERNAL_EDITOR_ACTIVE",
+    "FAILED",
+    "FILE_TOO_LARGE",
+    "FILESYSTEM_NOT_READY",
+    "FOLDER_PROTECTED",
+    "GAME_NOT_RUNNING",
+    "HEADLESS_UNSUPPORTED",
+    "INTERNAL",
+    "INVALID_CLASS",
+    "INVALID_METHOD",
+    "INVALID_PARAMS",
+    "INVALID_PATH",
+    "INVALID_STATE",
+    "INVALID_VALUE",
+    "LOAD_FAILED",
+    "LOG_BUSY",
+    "LOG_UNAVAILABLE",
+    "NO_SCENE",
+    "NODE_NOT_FOUND",
+    "NOT_A_RESOURCE",
+    "NOT_BREAKED",
+    "NOT_FOUND",
+    "NOT_UNIQUE",
+    "PACK_FAILED",
+    "PARENT_NOT_FOUND",
+    "PARSE_ERROR",
+    "PATH_DENIED",
+    "PATH_IN_USE",
+    "PROPERTY_NOT_FOUND",
+    "READ_FAILED",
+    "RESPONSE_TOO_LARGE",
+    "RUNTIME_WINDOW_MINIMIZED",
+    "SAVE_DELETE_FAILED",
+    "SAVE_FAILED",
+    "SAVE_READ_FAILED",
+    "SAVE_WRITE_FAILED",
+    "SET_FAILED",
+    "TIMEOUT",
+    "UNKNOWN_CLASS",
+    "UNSUPPORTED",
+    "UNSUPPORTED_FILE_TYPE",
+    "WRITE_FAILED",
+];
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
 }
 
 impl Code {
-    /// All codes, for documentation and tests.
+    /// All codes of this server, for documentation and tests.
     pub const ALL: &[Self] = &[
         Self::PreconditionFailed,
         Self::ResourceNotFound,
@@ -95,12 +162,14 @@ impl Code {
             Self::GameNotRunning => "GAME_NOT_RUNNING",
             Self::HeadlessUnsupported => "HEADLESS_UNSUPPORTED",
             Self::Internal => "INTERNAL",
+            Self::Own(code) => code,
         }
     }
 
     /// The code that travels as `text`.
     pub fn parse(text: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|it| it.as_str() == text)
+        let own = || EXTENSION_CODES.iter().find(|it| **it == text).map(|it| Self::Own(it));
+        Self::ALL.iter().copied().find(|it| it.as_str() == text).or_else(own)
     }
 
     /// What to do next, for errors that have no better hint of their own.
@@ -127,6 +196,7 @@ impl Code {
             Self::GameNotRunning => "start the game first",
             Self::HeadlessUnsupported => "it needs an editor with a window",
             Self::Internal => "this is a fault of the server; `get_errors` may say more",
+            Self::Own(_) => "",
         }
     }
 
@@ -263,7 +333,10 @@ impl ToolError {
         let mut map = Map::new();
         map.insert("error".into(), json!(self.code.as_str()));
         map.insert("message".into(), json!(self.message));
-        map.insert("hint".into(), json!(self.hint_or_default()));
+        let hint = self.hint_or_default();
+        if !hint.is_empty() {
+            map.insert("hint".into(), json!(hint));
+        }
         if let Some(required) = &self.required {
             map.insert("required".into(), json!(required));
         }

@@ -1,6 +1,7 @@
 //! The gate: what every call passes before and after its plan (S2). There is no way round it; the
 //! dispatcher takes only an `Admitted`, and only the gate makes one.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -132,6 +133,34 @@ impl Gate {
         self.registry.load_full()
     }
 
+    /// Replaces the tools. Toolsets that are new are off, but for [`toolset::PROJECT`]; clients are told
+    /// when what they see has changed.
+    pub fn install(&self, registry: Registry) {
+        let all = self.settings.default_toolsets.as_deref().is_some_and(|it| it.trim() == "all");
+        {
+            let before = self.registry.load();
+            let mut enabled = self.enabled.lock();
+            for set in registry.toolsets() {
+                let known = before.toolsets().any(|it| it.name == set.name);
+                if set.name == toolset::PROJECT || all && !known {
+                    enabled.insert(set.name.to_owned());
+                }
+            }
+        }
+        self.registry.store(Arc::new(registry));
+        let before = self.listed();
+        self.list_again();
+        let seen = |list: &[Arc<ToolSpec>]| -> Vec<Value> {
+            list.iter().map(|it| json!([it.listing(true), it.meta(), it.hints.as_json()])).collect()
+        };
+        if seen(&before) != seen(&self.listed()) {
+            let notify = self.on_change.lock().clone();
+            if let Some(notify) = notify {
+                notify();
+            }
+        }
+    }
+
     /// Calls `notify` after each change of the listed tools (S11.3).
     pub fn on_change(&self, notify: impl Fn() + Send + Sync + 'static) {
         *self.on_change.lock() = Some(Arc::new(notify));
@@ -152,6 +181,16 @@ impl Gate {
 
     pub fn is_paused(&self) -> bool {
         self.paused.load(Ordering::Acquire)
+    }
+
+    /// The name of a tool as clients see it. Tools of the project are also called as they were
+    /// registered, with a dot (X3.1).
+    pub fn listed_name<'a>(&self, name: &'a str) -> Cow<'a, str> {
+        let flat = || name.replace('.', "_");
+        match name.contains('.') && self.registry.load().get(&flat()).is_some() {
+            true => Cow::Owned(flat()),
+            false => Cow::Borrowed(name),
+        }
     }
 
     /// Takes out what clients are known to add to every call for themselves. A tool that declares such
@@ -340,8 +379,8 @@ impl Gate {
             }
             return Ok(self.enabled.lock().insert(name.to_owned()));
         }
-        if name == toolset::CORE {
-            return Err(ToolError::invalid("category", "\"core\" is always on"));
+        if name == toolset::CORE || name == toolset::PROJECT {
+            return Err(ToolError::invalid("category", format!("\"{name}\" is always on")));
         }
         Ok(self.enabled.lock().remove(name))
     }

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::schema::Checker;
+use serde_json::Value;
+
+use crate::schema::{self, Checker};
 use crate::spec::ToolSpec;
 use crate::toolset::{self, Toolset};
 
@@ -18,6 +20,8 @@ pub struct RegisteredTool {
 pub struct Registry {
     tools: Vec<Arc<RegisteredTool>>,
     index: HashMap<String, usize>,
+    /// Toolsets of the project, after the built-in ones.
+    sets: Vec<&'static Toolset>,
 }
 
 impl Registry {
@@ -45,6 +49,54 @@ impl Registry {
         registry
     }
 
+    /// These tools and those of the project. Their specs were checked by [`Registry::check`], and
+    /// their names are free.
+    #[must_use]
+    pub fn extended(&self, specs: Vec<ToolSpec>, sets: Vec<&'static Toolset>) -> Self {
+        let mut registry = Self {
+            tools: self.tools.clone(),
+            index: self.index.clone(),
+            sets: [self.sets.clone(), sets].concat(),
+        };
+        for mut spec in specs {
+            spec.add_framework_parameters();
+            let Ok(checker) = Checker::new(&spec.input_schema) else { continue };
+            registry.index.insert(spec.name.clone(), registry.tools.len());
+            registry.tools.push(Arc::new(RegisteredTool { spec: Arc::new(spec), checker }));
+        }
+        registry
+    }
+
+    /// Why a spec of the project cannot be taken.
+    ///
+    /// # Errors
+    /// A sentence for the author of the tool.
+    pub fn check(spec: &ToolSpec) -> Result<(), String> {
+        let schema = &spec.input_schema;
+        if schema.get("type").is_some_and(|it| it != "object") {
+            return Err("/type: the schema of parameters is of type \"object\"".to_owned());
+        }
+        match schema.get("properties") {
+            None => {}
+            Some(Value::Object(properties)) => {
+                let taken = [schema::DRY_RUN, schema::CONFIRM, schema::IDEMPOTENCY_KEY];
+                if let Some(name) = taken.iter().find(|it| properties.contains_key(**it)) {
+                    return Err(format!(
+                        "/properties/{name}: the server adds this parameter itself"
+                    ));
+                }
+            }
+            Some(_) => return Err("/properties: an object is wanted".to_owned()),
+        }
+        if schema.get("required").is_some_and(|it| !it.is_array()) {
+            return Err("/required: an array is wanted".to_owned());
+        }
+        if let Err(error) = jsonschema::meta::validate(&Value::Object(schema.clone())) {
+            return Err(format!("{}: {error}", error.instance_path()));
+        }
+        Checker::new(schema).map(drop)
+    }
+
     pub fn get(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
         self.index.get(name).map(|&it| &self.tools[it])
     }
@@ -55,7 +107,8 @@ impl Registry {
 
     /// Toolsets that have tools here.
     pub fn toolsets(&self) -> impl Iterator<Item = &'static Toolset> + Clone {
-        toolset::TOOLSETS.iter().filter(|set| self.tools().any(|it| it.toolset == set.name))
+        let all = toolset::TOOLSETS.iter().chain(self.sets.iter().copied());
+        all.filter(|set| self.tools().any(|it| it.toolset == set.name))
     }
 
     pub fn tools_of(&self, toolset: &str) -> impl Iterator<Item = &Arc<ToolSpec>> {

@@ -59,6 +59,24 @@ pub struct ToolSpec {
     /// What clients see: the declared parameters and those the class adds (S1.2).
     pub input_schema: Map<String, Value>,
     pub examples: Vec<Example>,
+    pub hints: Hints,
+    /// A read that must not run beside a change.
+    pub exclusive: bool,
+}
+
+/// What only tools of the project say of themselves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Hints {
+    pub title: Option<String>,
+    pub idempotent: bool,
+    pub open_world: bool,
+    pub output_schema: Option<Map<String, Value>>,
+}
+
+impl Hints {
+    pub fn as_json(&self) -> Value {
+        json!([self.title, self.idempotent, self.open_world, self.output_schema])
+    }
 }
 
 impl ToolSpec {
@@ -88,6 +106,8 @@ impl ToolSpec {
             description: description.into(),
             input_schema: declared,
             examples: Vec::new(),
+            hints: Hints::default(),
+            exclusive: false,
         }
     }
 

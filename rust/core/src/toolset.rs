@@ -14,6 +14,20 @@ pub struct Toolset {
 /// Always on.
 pub const CORE: &str = "core";
 
+/// Tools of the project that are in no group. Always on, as authors expect.
+pub const PROJECT: &str = "project_tools";
+
+/// A toolset of the project. Its texts live as long as the process: there are as many as authors write.
+pub fn of_project(name: &str, description: &str, keywords: &[String]) -> &'static Toolset {
+    let keep = |text: &str| -> &'static str { Box::leak(text.to_owned().into_boxed_str()) };
+    let keywords: Vec<&'static str> = keywords.iter().map(|it| keep(it)).collect();
+    Box::leak(Box::new(Toolset {
+        name: keep(name),
+        description: keep(description),
+        keywords: Box::leak(keywords.into_boxed_slice()),
+    }))
+}
+
 /// On at start when the project declares commands.
 pub const COMMANDS: &str = "commands";
 
@@ -56,6 +70,11 @@ pub const TOOLSETS: &[Toolset] = &[
         name: "code",
         description: "Symbols, definitions, references, completion, diagnostics and renames in GDScript.",
         keywords: &["gdscript", "hover", "docs", "lsp", "refactor", "warnings", "lint", "outline"],
+    },
+    Toolset {
+        name: "extensions",
+        description: "Tools that the project itself adds: what is loaded, what is wrong, refresh.",
+        keywords: &["plugin", "addon", "own", "custom", "register", "reload"],
     },
     Toolset {
         name: "resources_edit",

@@ -3,7 +3,6 @@
 //! The scripts call by name (`ClassDB.class_call_static`), so that they also compile before the engine
 //! has loaded this library, as in the first scan of a project.
 
-#[allow(dead_code, reason = "opened by the calls of extensions")]
 pub(crate) mod committed;
 pub(crate) mod failure;
 pub(crate) mod saves;
@@ -56,54 +55,53 @@ impl GodotMcpApi {
         answer
     }
 
-    /// The page with its fields of X9, which go before `extras`.
+    /// The page with its fields of X9, which go before `extras`. `window` has `returned`, `offset`,
+    /// `unit`, `total`, `hint` and `resumable`.
     #[func]
     fn list_page(
         page: VarDictionary,
-        items: i64,
-        offset: i64,
-        unit: GString,
-        total: i64,
-        hint: GString,
+        window: VarDictionary,
         extras: VarDictionary,
-        resumable: bool,
     ) -> VarDictionary {
-        let (unit, hint) = (unit.to_string(), hint.to_string());
-        let mut place = Page::at(offset, items, &unit, total, &hint);
-        if !resumable {
+        let (unit, hint) = (text(&window, "unit"), text(&window, "hint"));
+        let (offset, returned) = (number(&window, "offset"), number(&window, "returned"));
+        let mut place = Page::at(offset, returned, &unit, number(&window, "total"), &hint);
+        if !flag(&window, "resumable") {
             place.next = None;
         }
         paged(&page, &place, &extras)
     }
 
+    /// As `list_page`, of lines. `window` has `end_line`, `returned`, `total` and `hint`.
     #[func]
     fn line_page(
         page: VarDictionary,
-        end_line: i64,
-        returned: i64,
-        total_lines: i64,
-        hint: GString,
+        window: VarDictionary,
         extras: VarDictionary,
     ) -> VarDictionary {
-        let hint = hint.to_string();
-        paged(&page, &Page::lines(end_line, returned, total_lines, &hint), &extras)
+        let hint = text(&window, "hint");
+        let (end, returned) = (number(&window, "end_line"), number(&window, "returned"));
+        paged(&page, &Page::lines(end, returned, number(&window, "total"), &hint), &extras)
     }
 
+    /// As `list_page`, of anything. `window` has `unit`, `total`, `returned`, `has_more`, `cursor`, which
+    /// may be empty, `next` and `hint`.
     #[func]
     fn any_page(
         page: VarDictionary,
-        unit: GString,
-        total: i64,
-        returned: i64,
-        has_more: bool,
-        cursor: GString,
-        next: i64,
-        hint: GString,
+        window: VarDictionary,
         extras: VarDictionary,
     ) -> VarDictionary {
-        let (unit, cursor, hint) = (unit.to_string(), cursor.to_string(), hint.to_string());
-        let next = (!cursor.is_empty()).then_some((cursor.as_str(), next));
-        paged(&page, &Page { unit: &unit, total, returned, has_more, next, hint: &hint }, &extras)
+        let (unit, cursor) = (text(&window, "unit"), text(&window, "cursor"));
+        let place = Page {
+            unit: &unit,
+            total: number(&window, "total"),
+            returned: number(&window, "returned"),
+            has_more: flag(&window, "has_more"),
+            next: (!cursor.is_empty()).then(|| (cursor.as_str(), number(&window, "next"))),
+            hint: &text(&window, "hint"),
+        };
+        paged(&page, &place, &extras)
     }
 
     /// Starts a save of the edited scene, and answers its id. See [`saves`].
@@ -180,4 +178,16 @@ fn paged(page: &VarDictionary, place: &Page<'_>, extras: &VarDictionary) -> VarD
         }
     }
     answer
+}
+
+fn text(window: &VarDictionary, name: &str) -> String {
+    window.get(name).map(|it| it.to_string()).unwrap_or_default()
+}
+
+fn number(window: &VarDictionary, name: &str) -> i64 {
+    window.get(name).and_then(|it| it.try_to().ok()).unwrap_or_default()
+}
+
+fn flag(window: &VarDictionary, name: &str) -> bool {
+    window.get(name).is_some_and(|it| it.booleanize())
 }

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use godot::classes::{Node, RefCounted};
@@ -17,6 +17,7 @@ use godot_mcp_core::journal::Journal;
 use godot_mcp_core::rate::RateLimit;
 use godot_mcp_server::Server;
 use parking_lot::Mutex;
+use tokio::runtime::Handle;
 
 use crate::activity::Activity;
 use crate::api::saves::Saves;
@@ -24,6 +25,7 @@ use crate::commands::Commands;
 use crate::editor::history::UndoTokens;
 use crate::editor::resource_watch::{ResourceWatch, WatchList};
 use crate::editor::snapshots::Snapshots;
+use crate::extensions::{self, Extensions};
 use crate::main_thread::{Pump, Queue};
 use crate::services::language_server::LanguageServer;
 use crate::tool::Tools;
@@ -41,6 +43,8 @@ pub(crate) struct Shared {
     pub(crate) audit: Audit,
     /// None when the operator set no limit.
     pub(crate) rate_limit: Option<RateLimit>,
+    /// What calls that a tool makes are spawned on; there once a call has come in.
+    pub(crate) runtime: OnceLock<Handle>,
     /// What the main thread last saw, for tools that answer without it.
     pub(crate) glance: ArcSwap<Glance>,
     /// Resources that somebody wants to hear of.
@@ -71,6 +75,10 @@ pub(crate) struct App {
     pub(crate) snapshots: RefCell<Snapshots>,
     pub(crate) undo_tokens: RefCell<UndoTokens>,
     pub(crate) resource_watch: ResourceWatch,
+    /// Tools that the project adds.
+    pub(crate) extensions: Extensions,
+    /// The plugin's node, which extensions are handed.
+    host: Gd<Node>,
     /// Saves that extensions asked for.
     pub(crate) saves: Saves,
     /// `log.gd`, which collects from all threads.
@@ -116,7 +124,10 @@ impl App {
         logger: Gd<RefCounted>,
         plugin: InstanceId,
         token: Option<String>,
+        host: Gd<Node>,
     ) -> Self {
+        let extensions =
+            Extensions::new(shared.gate.registry(), shared.gate.settings().roots.project());
         Self {
             shared,
             tools: Rc::new(tools),
@@ -124,6 +135,8 @@ impl App {
             snapshots: RefCell::default(),
             undo_tokens: RefCell::default(),
             resource_watch: ResourceWatch::default(),
+            extensions,
+            host,
             saves: Saves::default(),
             logger,
             told: Cell::new(0),
@@ -137,6 +150,10 @@ impl App {
     pub(crate) fn set_server(&self, server: Server, discovery_file: PathBuf) {
         *self.server.borrow_mut() = Some(server);
         self.discovery_file.set(Some(discovery_file));
+    }
+
+    pub(crate) fn host(&self) -> Gd<Node> {
+        self.host.clone()
     }
 
     pub(crate) fn plugin(&self) -> Option<Gd<Node>> {
@@ -163,6 +180,7 @@ impl App {
     fn shut_down(&self) {
         self.shared.queue.close();
         self.pump.shut_down(&self.shared.queue);
+        extensions::shut_down(self);
         self.shared.gate.approvals().close();
         let server = self.server.borrow_mut().take();
         if let Some(server) = server {

@@ -22,7 +22,7 @@ use tokio::time::{sleep, sleep_until, timeout, timeout_at};
 use crate::app::Shared;
 use crate::batch;
 use crate::commands;
-use crate::main_thread::{Finished, Job};
+use crate::main_thread::{Finished, Job, Within};
 use crate::tool::Runner;
 use crate::toolsets;
 
@@ -49,6 +49,8 @@ struct Way {
     log: Option<LogSink>,
     /// How the human behind the client can be asked, and what they said.
     answers: Answers,
+    /// The calls that wait for this one.
+    within: Within,
 }
 
 /// Name of the one question to the human behind the client, and of the one field of its form (S7.2).
@@ -57,8 +59,19 @@ const FIELD: &str = "approve";
 
 /// Takes one call through all steps of S2. The one end of every call: whatever has to know of calls
 /// is told here.
-pub(crate) async fn answer(shared: Arc<Shared>, mut call: ToolCall) -> Answer {
+pub(crate) async fn answer(shared: Arc<Shared>, call: ToolCall) -> Answer {
+    shared.runtime.get_or_init(Handle::current);
+    answer_within(shared, call, Within::default()).await
+}
+
+/// As [`answer`], for a call that the tools in `within` make.
+pub(crate) async fn answer_within(
+    shared: Arc<Shared>,
+    mut call: ToolCall,
+    within: Within,
+) -> Answer {
     let begun = Instant::now();
+    call.name = shared.gate.listed_name(&call.name).into_owned();
     // Before the hash is taken: what a client adds differs when it calls again.
     shared.gate.drop_client_keys(&call.name, &mut call.arguments);
     if call.name == commands::CALL {
@@ -76,7 +89,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, mut call: ToolCall) -> Answer {
     };
     let arguments = shared.audit.wants_arguments().then(|| call.arguments.clone());
     let mut notes = Notes::default();
-    let answer = pass(&shared, call, &arguments_hash, &mut notes).await;
+    let answer = pass(&shared, call, within, &arguments_hash, &mut notes).await;
 
     let registered = shared.gate.registry();
     let class = registered.get(&tool).map_or("", |it| it.spec.class.as_str());
@@ -116,6 +129,7 @@ pub(crate) async fn answer(shared: Arc<Shared>, mut call: ToolCall) -> Answer {
 async fn pass(
     shared: &Arc<Shared>,
     call: ToolCall,
+    within: Within,
     arguments_hash: &str,
     notes: &mut Notes,
 ) -> Answer {
@@ -137,7 +151,7 @@ async fn pass(
         }
         _ => {}
     }
-    let way = Way { cancel, progress, log, answers };
+    let way = Way { cancel, progress, log, answers, within };
     if admitted.spec().class == SafetyClass::ReadOnly || admitted.dry_run {
         return run_unrecorded(shared, admitted, &way).await;
     }
@@ -430,6 +444,8 @@ async fn queue(
         progress: way.progress.clone(),
         log: way.log.clone(),
         runtime: Handle::try_current().ok(),
+        id: Job::new_id(),
+        within: Arc::clone(&way.within),
         reply,
     };
     match ticket.filter(|_| force) {

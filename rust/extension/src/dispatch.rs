@@ -15,7 +15,7 @@ use godot_mcp_core::{Content, Document, Host, Reply, ToolCall, ToolError};
 use serde_json::{Map, Value, json};
 
 use crate::app::{App, Shared};
-use crate::editor::Editor;
+use crate::editor::{Caller, Editor};
 use crate::entry::Planned;
 use crate::fault_point;
 use crate::main_thread::Job;
@@ -33,7 +33,10 @@ impl Host for EditorHost {
     }
 
     fn tool(&self, name: &str) -> Option<Arc<ToolSpec>> {
-        self.0.gate.registry().get(&plain_name(name)).map(|it| Arc::clone(&it.spec))
+        let registry = self.0.gate.registry();
+        let name = self.0.gate.listed_name(name);
+        let found = registry.get(&name).or_else(|| registry.get(&plain_name(&name)));
+        found.map(|it| Arc::clone(&it.spec))
     }
 
     fn call(&self, mut call: ToolCall) -> AnswerFuture {
@@ -118,7 +121,14 @@ fn plain_text(result: &str) -> String {
 
 /// Runs one job on the main thread (S2 steps 4 to 10).
 pub(crate) fn run(app: &Rc<App>, job: &mut Job) -> Result<Outcome, ToolError> {
-    let editor = Editor::new(app, job.progress.clone());
+    let editor = Editor::new(app, job.progress.clone()).for_caller(Caller {
+        client: job.call.client.clone(),
+        cancel: job.cancel.clone(),
+        deadline: job.deadline,
+        dry_run: job.call.dry_run,
+        id: job.id,
+        within: Arc::clone(&job.within),
+    });
     fault_point::reach("plan", &job.call.spec().name);
     if let Some(Runner::Batch(wanted)) = app.tools.get(job.call.spec().name.as_str()) {
         let wanted = wanted(job.call.args.clone())?;

@@ -19,6 +19,7 @@ use crate::activity::{Call, Outcome};
 use crate::app::{self, App};
 use crate::client_config::{self, Route};
 use crate::editor::history::{self, History, Standing, UndoTokens};
+use crate::extensions;
 use crate::host_node::GodotMcp;
 
 /// Log lines of the server that are shown.
@@ -133,10 +134,26 @@ impl GodotMcp {
         GString::from(text.as_str())
     }
 
-    /// Tools that the project adds, each with `name`, `tools` (how many) and `error`.
+    /// Extensions of the project, each with `name`, `file`, `tools` (how many) and `error`: what is
+    /// wrong with it, a line each.
     #[func(gd_self)]
     fn extensions(_this: Gd<Self>) -> Array<VarDictionary> {
-        Array::new()
+        let Some(app) = app::current() else { return Array::new() };
+        let mut list = Array::new();
+        app.extensions.each(&mut |class, it| {
+            let line = |fault: &extensions::Fault| match fault.line {
+                0 => fault.message.clone(),
+                line => format!("{}:{line}: {}", it.path, fault.message),
+            };
+            let error: Vec<String> = it.faults.iter().map(line).collect();
+            list.push(&dictionary(&[
+                ("name", class.to_variant()),
+                ("file", it.path.to_variant()),
+                ("tools", number(it.tools.len())),
+                ("error", error.join("\n").to_variant()),
+            ]));
+        });
+        list
     }
 }
 

@@ -45,26 +45,58 @@ pub(crate) mod spatial;
 pub(crate) mod values;
 
 use std::rc::Rc;
+use std::time::Instant;
 
 use godot::classes::{EditorInterface, Object, ResourceUid};
 use godot::obj::{Gd, Singleton};
 use godot_mcp_core::args::{ResPath, ResourcePath};
 use godot_mcp_core::call::ProgressSink;
 use godot_mcp_core::paths::{Access, Roots};
-use godot_mcp_core::{Code, ToolError};
+use godot_mcp_core::{CancelFlag, Code, ToolError};
 
 use crate::app::{App, Shared};
+use crate::main_thread::Within;
 use scene::Scene;
 
 /// The editor, as one call sees it. Main thread only.
 pub(crate) struct Editor {
     app: Rc<App>,
     progress: Option<ProgressSink>,
+    caller: Option<Caller>,
+}
+
+/// Who waits for a call, as far as tools of the project may know.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) client: String,
+    pub(crate) cancel: CancelFlag,
+    pub(crate) deadline: Instant,
+    pub(crate) dry_run: bool,
+    pub(crate) id: u64,
+    pub(crate) within: Within,
 }
 
 impl Editor {
     pub(crate) fn new(app: &Rc<App>, progress: Option<ProgressSink>) -> Self {
-        Self { app: Rc::clone(app), progress }
+        Self { app: Rc::clone(app), progress, caller: None }
+    }
+
+    #[must_use]
+    pub(crate) fn for_caller(mut self, caller: Caller) -> Self {
+        self.caller = Some(caller);
+        self
+    }
+
+    pub(crate) fn caller(&self) -> Option<&Caller> {
+        self.caller.as_ref()
+    }
+
+    pub(crate) fn progress_sink(&self) -> Option<ProgressSink> {
+        self.progress.clone()
+    }
+
+    pub(crate) fn app_rc(&self) -> Rc<App> {
+        Rc::clone(&self.app)
     }
 
     pub(crate) fn app(&self) -> &App {

@@ -3,14 +3,17 @@
 //! There is one way through, whoever drives it: an [`Admitted`] comes from the gate, [`Planned`]
 //! from that, and only [`Planned::decide`] says whether [`Planned::commit`] may follow.
 
+use std::rc::Rc;
+
 use godot_mcp_core::approval::{self, Grant, Proposal};
 use godot_mcp_core::gate::{Admitted, Decision, PlanView};
-use godot_mcp_core::{SafetyClass, ToolError};
+use godot_mcp_core::{Code, SafetyClass, ToolError};
 use serde_json::{Map, Value, json};
 
 use crate::commands;
 use crate::editor::edit::{self, Applied, Edit};
 use crate::editor::{Editor, file_diff};
+use crate::extensions::{ScriptTool, run};
 use crate::tool::{Outcome, Runner};
 
 /// A call whose preconditions hold. Nothing has changed.
@@ -18,6 +21,8 @@ pub(crate) enum Planned {
     /// A read or a runtime call: the function is all there is to plan.
     Direct(fn(&Editor, Map<String, Value>) -> Result<Outcome, ToolError>),
     Edit(Box<Edit>),
+    /// A tool of the project.
+    Script(Rc<ScriptTool>),
 }
 
 /// An entry of a batch that is one step as a whole.
@@ -40,6 +45,12 @@ impl Planned {
             }
             Some(Runner::Edit(plan) | Runner::Prepared(_, plan)) => {
                 plan(editor, call.args.clone()).map(|it| Self::Edit(Box::new(it)))
+            }
+            None if editor.app().extensions.tool(&call.spec().name).is_some() => {
+                let tool = editor.app().extensions.tool(&call.spec().name);
+                let tool = tool.ok_or_else(|| ToolError::internal("the tool has gone"))?;
+                tool.guard(editor, &call.args)?;
+                Ok(Self::Script(tool))
             }
             Some(Runner::Offline(_) | Runner::Async(_) | Runner::Batch(_)) | None => {
                 Err(ToolError::internal(format!("\"{}\" has no function", call.spec().name)))
@@ -76,6 +87,7 @@ impl Planned {
     pub(crate) fn preview(self, editor: &Editor, call: &Admitted) -> Result<Outcome, ToolError> {
         match self {
             Self::Edit(edit) => Ok(edit.preview(editor, call.spec()).into()),
+            Self::Script(tool) => run::preview(editor, &tool, call),
             Self::Direct(_) => Err(ToolError::internal("a call without a plan has no preview")),
         }
     }
@@ -99,6 +111,15 @@ impl Planned {
         match self {
             Self::Edit(edit) => Applied::new(*edit, call.spec()).map(Progress::Applied),
             Self::Direct(run) => run(editor, call.args.clone()).map(Progress::Ran),
+            Self::Script(tool) if call.spec().class == SafetyClass::ReadOnly => {
+                run::start(editor, &tool, &call.args).map(Progress::Ran)
+            }
+            // What a script does cannot be taken back before it is recorded.
+            Self::Script(_) => Err(ToolError::new(
+                Code::Unsupported,
+                format!("\"{}\" cannot be one step with others", call.spec().name),
+            )
+            .hint("call it by itself, or in a sequence that is not atomic")),
         }
     }
 
@@ -106,6 +127,7 @@ impl Planned {
     pub(crate) fn commit(self, editor: &Editor, call: &Admitted) -> Result<Outcome, ToolError> {
         match self {
             Self::Direct(run) => run(editor, call.args.clone()),
+            Self::Script(tool) => run::start(editor, &tool, &call.args),
             Self::Edit(edit) => edit::commit(*edit, editor, call.spec()),
         }
     }
@@ -114,14 +136,16 @@ impl Planned {
     pub(crate) fn title(&self, call: &Admitted) -> String {
         match self {
             Self::Edit(edit) => edit.title().to_owned(),
-            Self::Direct(_) => call.spec().name.replace('_', " "),
+            Self::Direct(_) | Self::Script(_) => call.spec().name.replace('_', " "),
         }
     }
 
     pub(crate) fn changes(&self, call: &Admitted) -> Value {
         match self {
             Self::Edit(edit) => edit.changes(),
-            Self::Direct(_) => json!([{"run": call.spec().name, "arguments": told(call)}]),
+            Self::Direct(_) | Self::Script(_) => {
+                json!([{"run": call.spec().name, "arguments": told(call)}])
+            }
         }
     }
 
@@ -129,7 +153,7 @@ impl Planned {
     pub(crate) fn digest(&self, call: &Admitted) -> String {
         let plan = match self {
             Self::Edit(edit) => edit.fingerprint(),
-            Self::Direct(_) => String::new(),
+            Self::Direct(_) | Self::Script(_) => String::new(),
         };
         approval::digest(&call.spec().name, &told(call), &plan)
     }

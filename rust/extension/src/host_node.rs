@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use godot::builtin::{Array, Callable, GString, PackedStringArray, VarDictionary};
@@ -110,6 +110,13 @@ impl GodotMcp {
     #[signal]
     fn state_changed();
 
+    /// The game was started, for extensions.
+    #[signal]
+    fn play_started();
+
+    #[signal]
+    fn play_stopped();
+
     /// Starts the server. Errors go to the Output panel, in one sentence each.
     #[func(gd_self)]
     fn start(mut this: Gd<Self>, plugin: Gd<EditorPlugin>, logger: Gd<RefCounted>) {
@@ -140,6 +147,14 @@ impl GodotMcp {
     fn read_classes(_this: Gd<Self>) {
         if let Some(app) = app::current() {
             app.shared.node_classes.store(Arc::new(completion::node_classes()));
+        }
+    }
+
+    /// Scripts of the project have changed. For signals.
+    #[func(gd_self)]
+    fn stir_extensions(_this: Gd<Self>) {
+        if let Some(app) = app::current() {
+            app.extensions.stir();
         }
     }
 
@@ -266,6 +281,7 @@ fn start(
         queue: Queue::default(),
         language_server: LanguageServer::new(language_server_port(), &project.to_string_lossy()),
         activity: Arc::new(Activity::default()),
+        runtime: OnceLock::new(),
         glance: ArcSwap::from_pointee(Glance::default()),
         watch_list: WatchList::default(),
         node_classes: ArcSwap::from_pointee(completion::node_classes()),
@@ -313,13 +329,20 @@ fn start(
     });
     scene_files::watch(plugin);
     project_settings::note();
-    let app = App::new(shared, toolsets::runners(), logger, plugin.instance_id(), token);
+    let plugin_id = plugin.instance_id();
+    let app = App::new(shared, toolsets::runners(), logger, plugin_id, token, host.clone());
     app.set_server(server, discovery);
     resource_watch::connect(&app, host, plugin);
     if let Some(mut files) = EditorInterface::singleton().get_resource_filesystem() {
         let read = Callable::from_object_method(host, "read_classes");
         if !files.is_connected("script_classes_updated", &read) {
             files.connect("script_classes_updated", &read);
+        }
+        let stir = Callable::from_object_method(host, "stir_extensions");
+        for signal in ["script_classes_updated", "filesystem_changed"] {
+            if !files.is_connected(signal, &stir) {
+                files.connect(signal, &stir);
+            }
         }
     }
     app::install(app);

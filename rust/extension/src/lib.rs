@@ -16,6 +16,7 @@ mod dispatch;
 mod dock;
 mod editor;
 mod entry;
+mod extensions;
 mod fault_point;
 mod host_node;
 mod main_thread;

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use godot::classes::{CanvasItem, DisplayServer, EditorInterface, Os};
@@ -27,6 +27,7 @@ use crate::api::saves;
 use crate::app::{self, App, Glance};
 use crate::dispatch;
 use crate::editor::{Editor, log_feed, resource_watch, scene_keeper};
+use crate::extensions;
 use crate::host_node::drain_log;
 use crate::tool::Outcome;
 
@@ -57,7 +58,19 @@ pub(crate) struct Job {
     /// Of the I/O thread, for a batch whose entries need it.
     pub(crate) runtime: Option<Handle>,
     pub(crate) reply: oneshot::Sender<Finished>,
+    pub(crate) id: u64,
+    pub(crate) within: Within,
 }
+
+/// A call that waits for one that it made.
+#[derive(Clone)]
+pub(crate) struct Link {
+    pub(crate) id: u64,
+    pub(crate) tool: String,
+}
+
+/// The calls that wait for one, the outermost first.
+pub(crate) type Within = Arc<[Link]>;
 
 /// What comes back from the main thread.
 pub(crate) enum Finished {
@@ -67,8 +80,14 @@ pub(crate) enum Finished {
 }
 
 impl Job {
+    pub(crate) fn new_id() -> u64 {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        LAST.fetch_add(1, Ordering::Relaxed)
+    }
+
     fn is_edit(&self) -> bool {
-        self.call.spec().class != SafetyClass::ReadOnly
+        let spec = self.call.spec();
+        spec.class != SafetyClass::ReadOnly || spec.exclusive
     }
 
     fn is_safe_lane(&self) -> bool {
@@ -133,6 +152,8 @@ impl Drop for Hurry<'_> {
 struct Jobs {
     reads: VecDeque<Job>,
     edits: VecDeque<Job>,
+    /// Made by calls that are not over, so they cannot wait in line behind others.
+    nested: VecDeque<Job>,
     closed: bool,
     /// Jobs taken in so far.
     arrivals: u64,
@@ -144,7 +165,7 @@ impl Queue {
         let mut jobs = self.jobs.lock();
         let refusal = if jobs.closed {
             Some(ToolError::new(Code::Busy, "the plugin is being switched off"))
-        } else if jobs.reads.len() + jobs.edits.len() >= CAPACITY {
+        } else if jobs.reads.len() + jobs.edits.len() + jobs.nested.len() >= CAPACITY {
             Some(
                 ToolError::new(Code::Busy, format!("{CAPACITY} calls are waiting already"))
                     .hint("wait for answers before sending more"),
@@ -158,7 +179,9 @@ impl Queue {
         }
         jobs.arrivals += 1;
         self.waiting.fetch_add(1, Ordering::Release);
-        if job.is_edit() {
+        if !job.within.is_empty() {
+            jobs.nested.push_back(job);
+        } else if job.is_edit() {
             jobs.edits.push_back(job);
         } else {
             jobs.reads.push_back(job);
@@ -182,14 +205,19 @@ impl Queue {
         self.waiting.load(Ordering::Acquire) == 0
     }
 
-    /// The next job for a lane. `edits` says whether an edit may start now.
-    fn next(&self, safe_lane: bool, edits: bool) -> Option<Job> {
+    /// The next job for a lane.
+    fn next(&self, safe_lane: bool, lock: &Lock) -> Option<Job> {
         let mut jobs = self.jobs.lock();
         let fits = |job: &Job| safe_lane || !job.is_safe_lane();
-        let job = match jobs.reads.iter().position(fits) {
-            Some(index) => jobs.reads.remove(index),
-            None if edits && jobs.edits.front().is_some_and(fits) => jobs.edits.pop_front(),
-            None => None,
+        let free = |job: &Job| fits(job) && lock.allows(job);
+        let job = if let Some(index) = jobs.nested.iter().position(free) {
+            jobs.nested.remove(index)
+        } else if let Some(index) = jobs.reads.iter().position(fits) {
+            jobs.reads.remove(index)
+        } else if jobs.edits.front().is_some_and(free) {
+            jobs.edits.pop_front()
+        } else {
+            None
         };
         self.left(usize::from(job.is_some()));
         job
@@ -207,6 +235,7 @@ impl Queue {
         let mut jobs = self.jobs.lock();
         let mut out = take_overdue(&mut jobs.reads);
         out.extend(take_overdue(&mut jobs.edits));
+        out.extend(take_overdue(&mut jobs.nested));
         self.left(out.len());
         drop(jobs);
         for (job, why) in out {
@@ -218,15 +247,18 @@ impl Queue {
         let mut jobs = self.jobs.lock();
         let mut all: Vec<Job> = jobs.reads.drain(..).collect();
         all.extend(jobs.edits.drain(..));
+        all.extend(jobs.nested.drain(..));
         self.left(all.len());
         all
     }
 
     /// Whether the safe lane has something that may start.
-    fn has_safe_work(&self, edits: bool) -> bool {
+    fn has_safe_work(&self, lock: &Lock) -> bool {
         let jobs = self.jobs.lock();
+        let may = |job: &Job| job.is_safe_lane() && lock.allows(job);
         jobs.reads.iter().any(Job::is_safe_lane)
-            || edits && jobs.edits.front().is_some_and(Job::is_safe_lane)
+            || jobs.edits.front().is_some_and(may)
+            || jobs.nested.iter().any(may)
     }
 
     fn arrivals(&self) -> u64 {
@@ -242,6 +274,26 @@ impl Queue {
             }
         }
         true
+    }
+}
+
+/// Who keeps edits from starting.
+#[derive(Default)]
+struct Lock {
+    scanning: bool,
+    /// Edits that are not over.
+    holders: Vec<u64>,
+}
+
+impl Lock {
+    /// Edits run one at a time; what a running edit calls is part of it.
+    fn allows(&self, job: &Job) -> bool {
+        let is_inside = |holder: &u64| job.within.iter().any(|it| it.id == *holder);
+        !job.is_edit() || !self.scanning && self.holders.iter().all(is_inside)
+    }
+
+    fn is_free(&self) -> bool {
+        !self.scanning && self.holders.is_empty()
     }
 }
 
@@ -328,16 +380,16 @@ impl Pump {
                 if self.progress_dialog_is_open() {
                     break;
                 }
-                let edits = self.may_edit();
+                let lock = self.lock();
                 while spent < budget
-                    && let Some(job) = queue.next(false, edits)
+                    && let Some(job) = queue.next(false, &lock)
                 {
                     let begun = Instant::now();
                     self.run(app, job);
                     spent += begun.elapsed();
                 }
                 // What is left then needs the next iteration, which starts at once.
-                if spent >= budget || queue.has_safe_work(self.may_edit()) {
+                if spent >= budget || queue.has_safe_work(&self.lock()) {
                     break;
                 }
             }
@@ -357,9 +409,15 @@ impl Pump {
     fn process(&self, app: &Rc<App>) {
         self.depth.set(self.depth.get() + 1);
         let queue = &app.shared.queue;
+        let playing = app.shared.glance.load().playing;
+        let turned = app.extensions.has_turned(playing);
         let idle = queue.is_empty()
             && self.pending.borrow().is_empty()
             && app.saves.is_idle()
+            && !app.extensions.is_due()
+            && !app.extensions.wants_scan()
+            && app.extensions.nested.is_idle()
+            && !turned
             && !scene_keeper::has_deferred();
         if idle || self.running.get() || self.depth.get() > 1 || self.progress_dialog_is_open() {
             return;
@@ -372,9 +430,31 @@ impl Pump {
                 true
             }
         } {}
+        app.extensions.scan();
+        if app.extensions.is_due()
+            && let Err(error) = self.guarded("extensions", || Ok(extensions::refresh(app)))
+        {
+            tracing::error!("{error}");
+        }
         if !app.saves.is_idle()
             && let Err(error) = self.guarded("save", || {
                 saves::work(app);
+                Ok(())
+            })
+        {
+            tracing::error!("{error}");
+        }
+        if turned
+            && let Err(error) = self.guarded("events", || {
+                extensions::tell_turn(app, playing);
+                Ok(())
+            })
+        {
+            tracing::error!("{error}");
+        }
+        if !app.extensions.nested.is_idle()
+            && let Err(error) = self.guarded("tools", || {
+                app.extensions.nested.work();
                 Ok(())
             })
         {
@@ -384,16 +464,17 @@ impl Pump {
         let budget = if app.shared.headless { HEADLESS_BUDGET } else { BUDGET };
         let start = Instant::now();
         while start.elapsed() < budget
-            && let Some(job) = queue.next(true, self.may_edit())
+            && let Some(job) = queue.next(true, &self.lock())
         {
             self.run(app, job);
         }
     }
 
     /// Edits run one at a time, and wait while the file system scans or imports.
-    fn may_edit(&self) -> bool {
-        let busy = self.pending.borrow().iter().any(|it| it.job.is_edit());
-        !busy && !is_scanning()
+    fn lock(&self) -> Lock {
+        let pending = self.pending.borrow();
+        let holders = pending.iter().filter(|it| it.job.is_edit()).map(|it| it.job.id).collect();
+        Lock { scanning: is_scanning(), holders }
     }
 
     fn run(&self, app: &Rc<App>, mut job: Job) {
@@ -440,7 +521,7 @@ impl Pump {
         work: impl FnOnce(&Editor) -> Result<T, ToolError>,
     ) -> Result<T, ToolError> {
         let busy = self.running.get() || self.depth.get() > 1 || self.progress_dialog_is_open();
-        if busy || !self.may_edit() {
+        if busy || !self.lock().is_free() {
             return Err(ToolError::new(Code::Busy, "the editor is busy; try again in a moment"));
         }
         let editor = Editor::new(app, None);
@@ -612,7 +693,21 @@ mod tests {
         let cancel = CancelFlag::default();
         let (ticket, grant, progress) = (None, None, None);
         let (log, runtime) = (None, None);
-        (Job { call, ticket, grant, cancel, deadline, progress, log, runtime, reply }, answer)
+        let (id, within) = (Job::new_id(), Within::default());
+        let job = Job {
+            call,
+            ticket,
+            grant,
+            cancel,
+            deadline,
+            progress,
+            log,
+            runtime,
+            reply,
+            id,
+            within,
+        };
+        (job, answer)
     }
 
     fn refusal(answer: &mut oneshot::Receiver<Finished>) -> ToolError {
@@ -644,11 +739,15 @@ mod tests {
             queue.submit(job(&gate, name, later()).0);
         }
         let name = |it: Option<Job>| it.map(|it| it.call.spec().name.clone()).unwrap_or_default();
-        assert_eq!(name(queue.next(false, true)), "get_active_scene");
-        assert_eq!(name(queue.next(false, false)), "", "edits wait");
-        assert_eq!(name(queue.next(false, true)), "delete_node");
-        assert_eq!(name(queue.next(false, true)), "", "a save needs the safe lane");
-        assert_eq!(name(queue.next(true, true)), "save_scene");
+        assert_eq!(name(queue.next(false, &Lock::default())), "get_active_scene");
+        assert_eq!(
+            name(queue.next(false, &Lock { scanning: true, holders: Vec::new() })),
+            "",
+            "edits wait"
+        );
+        assert_eq!(name(queue.next(false, &Lock::default())), "delete_node");
+        assert_eq!(name(queue.next(false, &Lock::default())), "", "a save needs the safe lane");
+        assert_eq!(name(queue.next(true, &Lock::default())), "save_scene");
     }
 
     /// The queue is bounded: one more is answered `BUSY`, which says to try again.
@@ -678,6 +777,6 @@ mod tests {
         assert_eq!(timeout.code, Code::Timeout);
         assert_eq!(timeout.details, Some(json!({"may_have_applied": false})));
         assert_eq!(refusal(&mut left_answer).code, Code::Cancelled);
-        assert!(queue.next(true, true).is_none());
+        assert!(queue.next(true, &Lock::default()).is_none());
     }
 }

@@ -5,6 +5,7 @@ mod code;
 mod commands;
 mod composite;
 mod core;
+mod extensions;
 mod input_map;
 mod inspection;
 mod journal;
@@ -31,6 +32,7 @@ const TABLES: &[&[ToolDef]] = &[
     batch::TOOLS,
     scripts::TOOLS,
     code::TOOLS,
+    extensions::TOOLS,
     resources_edit::TOOLS,
     project::TOOLS,
     project_scaffold::TOOLS,

@@ -51,9 +51,20 @@ impl Listing {
 /// Output schemas stay out: they would double the size of the list (S11.5).
 fn convert(spec: &ToolSpec) -> Tool {
     let schema = Arc::new(spec.input_schema.clone());
-    Tool::new(spec.name.clone(), spec.description.clone(), schema)
-        .with_annotations(annotations(spec.class))
-        .with_meta(MetaObject(spec.meta()))
+    let mut annotations = annotations(spec.class);
+    if spec.hints.idempotent {
+        annotations.idempotent_hint = Some(true);
+    }
+    if spec.hints.open_world {
+        annotations.open_world_hint = Some(true);
+    }
+    let mut tool = Tool::new(spec.name.clone(), spec.description.clone(), schema)
+        .with_annotations(annotations)
+        .with_meta(MetaObject(spec.meta()));
+    tool.title.clone_from(&spec.hints.title);
+    // Only tools of the project have one.
+    tool.output_schema = spec.hints.output_schema.clone().map(Arc::new);
+    tool
 }
 
 /// The table of S1. A missing hint means what the specification says it means.

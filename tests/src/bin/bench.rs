@@ -47,6 +47,8 @@ fn main() -> ExitCode {
     bench.figure("get_scene_tree, 1,000 nodes", &times, Some(6.0));
     bench.count("get_scene_tree, 1,000 nodes: bytes", bytes as f64, 20_000.0, false);
 
+    bench.extension(&editor);
+
     let rate = in_flight(&editor, 8);
     bench.count("8 calls in flight: calls a second", rate, 4_000.0, true);
 
@@ -65,7 +67,7 @@ fn main() -> ExitCode {
         nodes.iter().map(args).collect()
     };
     for atomic in [false, true] {
-        let times = bench.time(|wire| {
+        let times = bench.few(|wire| {
             value += 1;
             let command = |args| json!({"tool": "set_node_property", "arguments": args});
             let commands: Vec<_> = sets(value).into_iter().map(command).collect();
@@ -74,12 +76,12 @@ fn main() -> ExitCode {
         let how = if atomic { ", atomic" } else { "" };
         bench.figure(&format!("run_commands, 100 property sets{how}"), &times, Some(10.0));
     }
-    let times = bench.time(|wire| {
+    let times = bench.few(|wire| {
         value += 1;
         check(&wire.call("apply_node_edits", &json!({"edits": sets(value)})));
     });
     bench.figure("apply_node_edits, 100 property sets", &times, Some(10.0));
-    let times = bench.time(|wire| {
+    let times = bench.few(|wire| {
         value += 1;
         let args = json!({"node_paths": nodes, "property": "position", "value": [value, value]});
         check(&wire.call("batch_set_property", &args));
@@ -208,6 +210,31 @@ impl Bench {
         self.count("idle CPU: percentage points over plugin off", on - off, 1.0, false);
     }
 
+    /// A tool of the project beside a built-in read, in turns.
+    fn extension(&mut self, editor: &Editor) {
+        let script = "@tool\nclass_name BenchTools\nextends MCPToolkitExtension\n\n\
+            func register(registry: MCPToolkitCommandRegistry, _server: Node) -> void:\n\
+            \tregistry.add(\"bench.echo\", _echo, MCPToolkitExtensionOptions.new(\"x\").mark_read_only())\n\n\
+            func _echo(_params: Dictionary) -> Dictionary:\n\treturn MCPToolkitSuccess.ok()\n";
+        std::fs::write(editor.project.join("bench_tools.gd"), script).expect("written");
+        check(&self.wire.call("extensions_refresh", &json!({})));
+        let (mut own, mut builtin) = (Vec::new(), Vec::new());
+        for index in 0..WARM_UP + CALLS {
+            for (name, times) in [("bench_echo", &mut own), ("get_active_scene", &mut builtin)] {
+                let start = Instant::now();
+                check(&self.wire.call(name, &json!({})));
+                if index >= WARM_UP {
+                    times.push(start.elapsed().as_secs_f64() * 1000.0);
+                }
+            }
+        }
+        own.sort_by(f64::total_cmp);
+        builtin.sort_by(f64::total_cmp);
+        let over = percentile(&own, 0.5) - percentile(&builtin, 0.5);
+        self.figure("a tool of the project", &own, None);
+        self.count("the same: microseconds over a built-in read", over * 1000.0, 200.0, false);
+    }
+
     fn memory(&mut self, with: &Editor, without: &Editor) {
         let (on, off) = (memory(with.pid()), memory(without.pid()));
         println!("{:<44} {on:>6.1} MiB {off:>5.1} MiB", "memory of the editor: plugin on, off");
@@ -219,6 +246,19 @@ impl Bench {
             call(&mut self.wire);
         }
         let mut times: Vec<f64> = (0..CALLS)
+            .map(|_| {
+                let start = Instant::now();
+                call(&mut self.wire);
+                start.elapsed().as_secs_f64() * 1000.0
+            })
+            .collect();
+        times.sort_by(f64::total_cmp);
+        times
+    }
+
+    /// As `time`, for calls that do the work of a hundred.
+    fn few(&mut self, mut call: impl FnMut(&mut Wire)) -> Vec<f64> {
+        let mut times: Vec<f64> = (0..10)
             .map(|_| {
                 let start = Instant::now();
                 call(&mut self.wire);

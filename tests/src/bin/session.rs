@@ -51,6 +51,17 @@ fn main() -> ExitCode {
     let diff = similar::TextDiff::from_lines(&before, &after);
     println!("What the session changed in {SCENE}:\n{}", diff.unified_diff().context_radius(2));
     session.call("godot_undo", json!({}));
+
+    println!("Tools that the project itself adds, in addons/level_tools/:\n");
+    session.call("enable_toolset", json!({"category": "extensions"}));
+    session.call("extensions_refresh", json!({}));
+    session.call("enable_toolset", json!({"category": "level_tools"}));
+    session.call("level_list_bodies", json!({"kind": "character"}));
+    let overlaps = session.call("level_find_overlaps", json!({}));
+    let set = session.call("level_set_layers", json!({"node_path": "Player", "layers": ["world"]}));
+    session.call("level_set_layers", json!({"node_path": "Player", "layers": ["sky"]}));
+    session.call("godot_undo", json!({}));
+    let extended = overlaps["success"] == true && set["undo_token"].is_string();
     session.call("save_scene", json!({}));
     let undone = std::fs::read_to_string(&file).expect("the scene");
     println!(
@@ -65,8 +76,12 @@ fn main() -> ExitCode {
     );
 
     let errors = editor.log_errors();
-    let fine =
-        undone == before && after != before && taken_back && errors.is_empty() && editor.alive();
+    let fine = undone == before
+        && after != before
+        && extended
+        && taken_back
+        && errors.is_empty()
+        && editor.alive();
     if !errors.is_empty() {
         println!("The editor logged errors:\n{}", errors.join("\n"));
     }
@@ -98,7 +113,7 @@ struct Session {
 
 impl Session {
     /// Calls and prints: what was asked, what came back, how long it took.
-    fn call(&self, name: &str, args: Value) {
+    fn call(&self, name: &str, args: Value) -> Value {
         let start = Instant::now();
         let answer = self.client.call(name, args.clone());
         let time = start.elapsed().as_secs_f64() * 1000.0;
@@ -109,6 +124,7 @@ impl Session {
         };
         let mark = if answer.is_ok() { "" } else { "refused: " };
         println!("  {mark}{}\n  ({time:.2} ms)\n", shorten(&text).replace('\n', "\n  "));
+        answer.unwrap_or_else(|error| error)
     }
 }
 

@@ -30,6 +30,7 @@ pub(crate) fn code(error: &ToolError) -> &'static str {
         Code::ValidationError => "INVALID_PARAMS",
         Code::Cancelled => "FAILED",
         Code::Paused => "BUSY",
+        Code::Own(code) => code,
         Code::Unsupported
         | Code::Timeout
         | Code::Busy

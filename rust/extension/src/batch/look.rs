@@ -82,7 +82,7 @@ fn plan(editor: &Editor, call: &Admitted) -> Result<Told, ToolError> {
     let (title, changes) = (planned.title(call), planned.changes(call));
     let digest = planned.digest(call);
     let preview = match planned {
-        Planned::Direct(_) => None,
+        Planned::Direct(_) | Planned::Script(_) => None,
         edit @ Planned::Edit(_) => match edit.preview(editor, call)? {
             Outcome::Done(Reply::Json(value)) => Some(value),
             _ => None,

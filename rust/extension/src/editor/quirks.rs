@@ -139,6 +139,7 @@ pub(crate) fn name_classes() {
         <classes::Label as GodotClass>::class_id(),
         <classes::Json as GodotClass>::class_id(),
         <classes::Marshalls as GodotClass>::class_id(),
+        <classes::Time as GodotClass>::class_id(),
         <classes::InputEventMouseButton as GodotClass>::class_id(),
         <classes::InputEventJoypadMotion as GodotClass>::class_id(),
         <classes::InputEventJoypadButton as GodotClass>::class_id(),

@@ -1,0 +1,343 @@
+//! Tools that the project adds (extensions): which scripts there are, what they declare, and what is
+//! wrong with them.
+//!
+//! The state is keyed by the content of the scripts. What has not changed is not loaded again, so
+//! `register` runs once for each version of a script (X2.4).
+
+pub(crate) mod discovery;
+mod native;
+pub(crate) mod nested;
+mod options;
+pub(crate) mod run;
+mod watch;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use godot::builtin::Callable;
+use godot::classes::{EditorInterface, RefCounted};
+use godot::obj::{Gd, Singleton};
+use godot_mcp_core::paths::Access;
+use godot_mcp_core::registry::Registry;
+use godot_mcp_core::toolset::{self, Toolset};
+use godot_mcp_core::{SafetyClass, ToolError, ToolSpec};
+use serde_json::{Map, Value};
+
+use crate::app::App;
+use crate::editor::Editor;
+use crate::main_thread;
+use nested::Nested;
+use watch::Watch;
+
+/// One change often comes as several signals.
+const DEBOUNCE: Duration = Duration::from_millis(500);
+/// How often the files are looked at: an editor without focus does not hear of changes.
+const LOOK_PERIOD: Duration = Duration::from_millis(400);
+
+/// Something that is wrong with an extension.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Fault {
+    pub(crate) message: String,
+    /// 0 when it is not a line's.
+    pub(crate) line: i64,
+}
+
+impl Fault {
+    fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), line: 0 }
+    }
+}
+
+/// One tool of the project.
+pub(crate) struct ScriptTool {
+    pub(crate) spec: ToolSpec,
+    set: &'static Toolset,
+    /// As it was registered, with a dot.
+    method: String,
+    handler: Callable,
+    class: String,
+    /// Keeps the version of the script alive that a running call began with.
+    #[expect(dead_code, reason = "held, not read")]
+    owner: Option<Gd<RefCounted>>,
+    takes_context: bool,
+    dry_run: bool,
+    success_hint: String,
+    project_paths: Vec<String>,
+    user_paths: Vec<String>,
+}
+
+impl ScriptTool {
+    /// X4.5: before the handler, at any depth.
+    pub(crate) fn guard(
+        &self,
+        editor: &Editor,
+        args: &Map<String, Value>,
+    ) -> Result<(), ToolError> {
+        let roots = &editor.shared().gate.settings().roots;
+        let access = match self.spec.class {
+            SafetyClass::ReadOnly => Access::Read,
+            _ => Access::Write,
+        };
+        for name in &self.project_paths {
+            each_text(args.get(name), &mut |text| roots.resolve_res(text, access).map(drop))
+                .map_err(|it| it.required(name.clone()))?;
+        }
+        for name in &self.user_paths {
+            each_text(args.get(name), &mut |text| roots.resolve_user(text).map(drop))
+                .map_err(|it| it.required(name.clone()))?;
+        }
+        Ok(())
+    }
+}
+
+fn each_text(
+    value: Option<&Value>,
+    check: &mut dyn FnMut(&str) -> Result<(), ToolError>,
+) -> Result<(), ToolError> {
+    match value {
+        Some(Value::String(text)) => check(text),
+        Some(Value::Array(items)) => items.iter().try_for_each(|it| each_text(Some(it), check)),
+        Some(Value::Object(map)) => map.values().try_for_each(|it| each_text(Some(it), check)),
+        _ => Ok(()),
+    }
+}
+
+/// An extension as it was loaded last.
+pub(crate) struct Extension {
+    pub(crate) path: String,
+    hash: u64,
+    /// Keeps handlers alive. None when it did not load.
+    instance: Option<Gd<RefCounted>>,
+    /// What it was activated with.
+    context: Option<Gd<RefCounted>>,
+    pub(crate) tools: Vec<Rc<ScriptTool>>,
+    pub(crate) faults: Vec<Fault>,
+}
+
+impl Extension {
+    fn native() -> Self {
+        Self {
+            path: String::new(),
+            hash: 0,
+            instance: None,
+            context: None,
+            tools: Vec::new(),
+            faults: Vec::new(),
+        }
+    }
+
+    /// The end of a registration (X2.4).
+    fn deactivate(self) {
+        if let Some(mut context) = self.context.filter(Gd::is_instance_valid) {
+            context.call("_close", &[]);
+        }
+        if let Some(mut instance) = self.instance
+            && instance.has_method("deactivate")
+        {
+            instance.call("deactivate", &[]);
+        }
+    }
+}
+
+/// What one look at the project found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Changes {
+    pub(crate) added: Vec<String>,
+    pub(crate) removed: Vec<String>,
+    pub(crate) changed: Vec<String>,
+    pub(crate) failed: Vec<String>,
+}
+
+/// All extensions of the project. Main thread.
+pub(crate) struct Extensions {
+    builtin: Arc<Registry>,
+    /// By class. Invariant: never borrowed while a script runs.
+    loaded: RefCell<BTreeMap<String, Extension>>,
+    /// Tools that were taken, by the name that clients see.
+    tools: RefCell<BTreeMap<String, Rc<ScriptTool>>>,
+    /// When the project said that something has changed.
+    stirred: Cell<Option<Instant>>,
+    watch: Watch,
+    /// The watch has seen something that the editor has to look at.
+    unseen: Cell<bool>,
+    pub(crate) nested: Nested,
+    /// Taken away with the server.
+    named: RefCell<Option<native::Named>>,
+    /// Whether the game ran when extensions were told last.
+    playing: Cell<bool>,
+    looked: Cell<Option<Instant>>,
+}
+
+impl Extensions {
+    pub(crate) fn new(builtin: Arc<Registry>, project: &Path) -> Self {
+        Self {
+            builtin,
+            loaded: RefCell::default(),
+            tools: RefCell::default(),
+            // The first look comes with the first frame that is not part of a scan.
+            stirred: Cell::new(Some(Instant::now() - DEBOUNCE)),
+            watch: Watch::start(project),
+            unseen: Cell::new(false),
+            nested: Nested::default(),
+            named: RefCell::new(Some(native::Named::new())),
+            playing: Cell::new(false),
+            looked: Cell::new(None),
+        }
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> Option<Rc<ScriptTool>> {
+        self.tools.borrow().get(name).cloned()
+    }
+
+    pub(crate) fn each(&self, visit: &mut dyn FnMut(&str, &Extension)) {
+        self.loaded.borrow().iter().for_each(|(class, it)| visit(class, it));
+    }
+
+    /// Something may have changed.
+    pub(crate) fn stir(&self) {
+        self.stirred.set(Some(Instant::now()));
+    }
+
+    /// Whether the editor has to look at the project.
+    pub(crate) fn wants_scan(&self) -> bool {
+        if self.watch.take_news() {
+            self.unseen.set(true);
+        }
+        self.unseen.get() && !main_thread::is_scanning()
+    }
+
+    /// Has the editor look at the project when the scripts on disk are others: it tells when it has.
+    pub(crate) fn scan(&self) {
+        if self.wants_scan()
+            && let Some(mut files) = EditorInterface::singleton().get_resource_filesystem()
+        {
+            self.unseen.set(false);
+            files.scan();
+        }
+    }
+
+    /// Whether the game has been started or stopped since extensions were told.
+    pub(crate) fn has_turned(&self, playing: bool) -> bool {
+        self.playing.get() != playing
+    }
+
+    /// Whether a look is due.
+    pub(crate) fn is_due(&self) -> bool {
+        if self.looked.get().is_none_or(|it| it.elapsed() >= LOOK_PERIOD) {
+            self.looked.set(Some(Instant::now()));
+            let loaded = self.loaded.borrow();
+            // Only once: what is stirred already is looked at in time.
+            if self.stirred.get().is_none()
+                && loaded.values().any(|it| discovery::hash_of(&it.path) != it.hash)
+            {
+                self.stir();
+            }
+        }
+        self.stirred.get().is_some_and(|it| it.elapsed() >= DEBOUNCE) && !main_thread::is_scanning()
+    }
+}
+
+/// Brings the tools up to date with the scripts of the project.
+pub(crate) fn refresh(app: &Rc<App>) -> Changes {
+    let state = &app.extensions;
+    state.stirred.set(None);
+    let found = discovery::candidates();
+    let mut changes = Changes::default();
+    let gone: Vec<String> = {
+        let loaded = state.loaded.borrow();
+        let gone = |it: &&String| !found.contains_key(*it) && *it != native::CLASS;
+        loaded.keys().filter(gone).cloned().collect()
+    };
+    let mut dropped: Vec<Extension> = Vec::new();
+    for class in gone {
+        let old = state.loaded.borrow_mut().remove(&class);
+        dropped.extend(old);
+        changes.removed.push(class);
+    }
+    for (class, path) in found {
+        let hash = discovery::hash_of(&path);
+        let known = state.loaded.borrow().get(&class).map(|it| (it.path == path, it.hash == hash));
+        match known {
+            Some((true, true)) => continue,
+            Some(_) => changes.changed.push(class.clone()),
+            None => changes.added.push(class.clone()),
+        }
+        // Before the new version: both may connect to the same signals.
+        let old = state.loaded.borrow_mut().remove(&class);
+        if let Some(old) = old {
+            old.deactivate();
+        }
+        let extension = discovery::load(app, &class, &path, hash);
+        state.loaded.borrow_mut().insert(class, extension);
+    }
+    take_over(app);
+    // After the borrows: a script may do something when it goes.
+    dropped.into_iter().for_each(Extension::deactivate);
+    let paths = state.loaded.borrow().values().map(|it| it.path.clone()).collect();
+    state.watch.heed(paths);
+    state.each(&mut |class, it| {
+        if !it.faults.is_empty() {
+            changes.failed.push(class.to_owned());
+        }
+    });
+    app.shared.activity.touch();
+    changes
+}
+
+/// Tells extensions that the game was started or stopped (X13.2).
+pub(crate) fn tell_turn(app: &Rc<App>, playing: bool) {
+    app.extensions.playing.set(playing);
+    let signal = if playing { "play_started" } else { "play_stopped" };
+    let host = app.host();
+    if host.is_instance_valid() {
+        host.clone().emit_signal(signal, &[]);
+    }
+}
+
+/// The end of all registrations, with the server.
+pub(crate) fn shut_down(app: &App) {
+    let all = std::mem::take(&mut *app.extensions.loaded.borrow_mut());
+    app.extensions.tools.borrow_mut().clear();
+    let named = app.extensions.named.borrow_mut().take();
+    drop(named);
+    all.into_values().for_each(Extension::deactivate);
+}
+
+/// Makes one registry of the built-in tools and all that the extensions declare. By class name; of two
+/// with one name the first is taken (X3.2).
+fn take_over(app: &Rc<App>) {
+    let state = &app.extensions;
+    let mut tools: BTreeMap<String, Rc<ScriptTool>> = BTreeMap::new();
+    let (mut specs, mut sets): (Vec<ToolSpec>, Vec<&'static Toolset>) = (Vec::new(), Vec::new());
+    for extension in state.loaded.borrow_mut().values_mut() {
+        extension.faults.retain(|it| !it.message.contains(TAKEN));
+        for tool in &extension.tools {
+            let name = &tool.spec.name;
+            let holder = match tools.get(name) {
+                Some(other) => Some(format!("the extension {}", other.class)),
+                None => state.builtin.get(name).map(|_| "a built-in tool".to_owned()),
+            };
+            if let Some(holder) = holder {
+                let message = format!("\"{}\" {TAKEN} {holder}", tool.method);
+                extension.faults.push(Fault::new(message));
+                continue;
+            }
+            tools.insert(name.clone(), Rc::clone(tool));
+            specs.push(tool.spec.clone());
+            if !sets.iter().any(|it| it.name == tool.set.name)
+                && !toolset::TOOLSETS.iter().any(|it| it.name == tool.set.name)
+            {
+                sets.push(tool.set);
+            }
+        }
+    }
+    let registry = state.builtin.extended(specs, sets);
+    *state.tools.borrow_mut() = tools;
+    app.shared.gate.install(registry);
+}
+
+const TAKEN: &str = "is left out, since its name is taken by";

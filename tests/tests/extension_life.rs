@@ -1,0 +1,424 @@
+//! The life of extensions in an editor that nobody looks at: changes on disk, events, tools that call
+//! tools, and many changes and calls at random (X2.4, X6, X10, X11, X13.2).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use godot_mcp_tests::client::{Client, Era, Heard};
+use godot_mcp_tests::editor::{Editor, Launch};
+use serde_json::{Value, json};
+
+const SCENE: &str = "res://probes/main.tscn";
+
+fn write(editor: &Editor, name: &str, text: &str) {
+    std::fs::write(editor.project.join(name), text).expect("written");
+}
+
+fn script(class: &str, register: &str, rest: &str) -> String {
+    format!(
+        "@tool\nclass_name {class}\nextends MCPToolkitExtension\n\n\
+         func register(registry: MCPToolkitCommandRegistry, _server: Node) -> void:\n{register}\n\n{rest}"
+    )
+}
+
+fn names(client: &Client) -> BTreeSet<String> {
+    client.tools().into_iter().map(|it| it.name.to_string()).collect()
+}
+
+/// Waits for a tool to come or go by itself; how long that took.
+fn wait_for(client: &Client, tool: &str, wanted: bool) -> Duration {
+    let begun = Instant::now();
+    while names(client).contains(tool) != wanted {
+        assert!(begun.elapsed() < Duration::from_secs(20), "{tool} does not change by itself");
+        std::thread::park_timeout(Duration::from_millis(10));
+    }
+    begun.elapsed()
+}
+
+#[test]
+fn life() {
+    let editor = Launch::fixture("plain")
+        .env("GODOT_MCP_DEFAULT_TOOLSETS", "core,inspection,scene_edit,extensions")
+        .start();
+    let mut client = Client::connect(&editor, Era::Sessions);
+    let mut failed = Vec::new();
+    let mut run = |name: &str, part: &mut dyn FnMut()| {
+        let begun = Instant::now();
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(part)).is_err() {
+            failed.push(name.to_owned());
+        }
+        println!("{name}: {:?}", begun.elapsed());
+    };
+    run("seen by itself", &mut || seen_by_itself(&editor, &mut client));
+    run("activated", &mut || activated(&editor, &client));
+    run("tools call tools", &mut || tools_call_tools(&editor, &client));
+    run("native extensions", &mut || native_extensions(&editor, &client));
+    run("random changes", &mut || random_changes(&editor, &client));
+    run("random calls", &mut || random_calls(&editor));
+    assert!(failed.is_empty(), "failed: {failed:?}");
+    drop(client);
+    let broken = [
+        "Broken",
+        "Parse Error",
+        "Parse error",
+        "broken",
+        "Identifier \"nonsense\"",
+        "Failed to load script",
+    ];
+    editor.quit_after(&broken);
+}
+
+/// X11.1 and X11.3: no focus, no refresh, one notice a change.
+fn seen_by_itself(editor: &Editor, client: &mut Client) {
+    let text = |answer: u8| {
+        script(
+            "SeenTools",
+            "\tregistry.add(\"seen.get\", _get, MCPToolkitExtensionOptions.new(\"x\").mark_read_only())",
+            &format!(
+                "func _get(_p) -> Dictionary:\n\treturn MCPToolkitSuccess.ok({{\"answer\": {answer}}})\n"
+            ),
+        )
+    };
+    let silence = Duration::from_millis(1_500);
+    client.heard_until_silent(silence);
+    std::fs::create_dir_all(editor.project.join("new/folder")).expect("a folder");
+    write(editor, "new/folder/seen.gd", &text(1));
+    let mut times = vec![wait_for(client, "seen_get", true)];
+    let heard = client.heard_until_silent(silence);
+    assert_eq!(heard, [Heard::ToolsChanged], "one notice");
+    write(editor, "new/folder/seen.gd", &text(22));
+    let begun = Instant::now();
+    while client.ok("seen_get", json!({}))["answer"] != 22 {
+        assert!(begun.elapsed() < Duration::from_secs(20), "a change is not seen");
+    }
+    times.push(begun.elapsed());
+    std::fs::remove_file(editor.project.join("new/folder/seen.gd")).expect("removed");
+    times.push(wait_for(client, "seen_get", false));
+    assert_eq!(client.heard_until_silent(silence), [Heard::ToolsChanged], "one notice");
+    println!("seen after: added {:?}, changed {:?}, removed {:?}", times[0], times[1], times[2]);
+}
+
+/// X2.4 and X13.2: once each, and one callback an event after 20 versions.
+fn activated(editor: &Editor, client: &Client) {
+    for version in 0..20 {
+        let rest = format!(
+            "func activate(context: MCPToolkitExtensionContext) -> void:\n\
+             \tEngine.set_meta(&\"on\", Engine.get_meta(&\"on\", 0) + 1)\n\
+             \tcontext.on(\"selection_changed\", _selected)\n\
+             \tcontext.on(\"scene_changed\", func(_root): pass)\n\
+             \tcontext.connect_signal(EditorInterface.get_selection().selection_changed, _counted)\n\
+             func deactivate() -> void:\n\tEngine.set_meta(&\"off\", Engine.get_meta(&\"off\", 0) + 1)\n\
+             func _selected() -> void:\n\tEngine.set_meta(&\"selected\", Engine.get_meta(&\"selected\", 0) + 1)\n\
+             func _counted() -> void:\n\tEngine.set_meta(&\"counted\", {version})\n"
+        );
+        write(editor, "active.gd", &script("ActiveTools", "\tprint(registry)", &rest));
+        client.ok("extensions_refresh", json!({}));
+    }
+    let status = client.ok("extensions_status", json!({})).to_string();
+    assert_eq!(
+        editor.gd("return [Engine.get_meta(&\"on\"), Engine.get_meta(&\"off\")]"),
+        json!([20, 19]),
+        "{status}"
+    );
+    client.ok("open_scene", json!({"scene_path": SCENE}));
+    let before = editor.gd("return Engine.get_meta(&\"selected\", 0)");
+    let code = "Engine.set_meta(&\"selected\", 0)\nEngine.remove_meta(&\"counted\")\nEditorInterface.get_selection().selection_changed.emit()\nreturn [Engine.get_meta(&\"selected\"), Engine.get_meta(&\"counted\")]";
+    assert_eq!(editor.gd(code), json!([1, 19]), "{before}");
+    std::fs::remove_file(editor.project.join("active.gd")).expect("removed");
+    client.ok("extensions_refresh", json!({}));
+    assert_eq!(editor.gd(&code.replace("\"counted\")]", "\"counted\", -1)]")), json!([0, -1]));
+    assert_eq!(editor.gd("return Engine.get_meta(&\"off\")"), 20);
+}
+
+/// X6: through the gate and the locks, of which the caller holds one.
+fn tools_call_tools(editor: &Editor, client: &Client) {
+    let add = |name: &str, marks: &str| {
+        format!(
+            "\tregistry.add(\"outer.{name}\", _{name}, MCPToolkitExtensionOptions.new(\"x\").mark_cancellable(){marks})\n"
+        )
+    };
+    let register =
+        [add("make", ""), add("look", ".mark_read_only()"), add("self", ".mark_read_only()"), add("bad", ""), add("deep", ".mark_read_only().with_input_schema({\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\"}}})")].concat();
+    let rest = "func _make(_p, ctx: MCPToolkitToolContext) -> Dictionary:\n\
+        \tvar made: Dictionary = await ctx.call_tool(\"create_node\", {\"parent_path\": \".\", \"node_type\": \"Node2D\", \"node_name\": \"Made\"})\n\
+        \tvar seen: Dictionary = await ctx.call_tool(\"outer.look\")\n\
+        \treturn MCPToolkitSuccess.ok({\"made\": made, \"seen\": seen})\n\
+        func _look(_p, ctx: MCPToolkitToolContext) -> Dictionary:\n\
+        \treturn await ctx.call_tool(\"get_active_scene\")\n\
+        func _self(_p, ctx: MCPToolkitToolContext) -> Dictionary:\n\treturn await ctx.call_tool(\"outer_self\")\n\
+        func _deep(_p, ctx: MCPToolkitToolContext) -> Dictionary:\n\treturn await ctx.call_tool(\"outer_look\")\n\
+        func _bad(_p, ctx: MCPToolkitToolContext) -> Dictionary:\n\
+        \treturn await ctx.call_tool(\"delete_node\", {\"node_path\": \"Made\"})\n";
+    write(editor, "outer.gd", &script("OuterTools", &register, rest));
+    client.ok("extensions_refresh", json!({}));
+    let status = client.ok("extensions_status", json!({})).to_string();
+    let answer = client.call("outer_make", json!({})).unwrap_or_else(|it| panic!("{it}: {status}"));
+    assert_eq!(answer["made"]["success"], true, "{answer}");
+    assert!(answer["made"]["undo_token"].is_string(), "{answer}");
+    assert_eq!(answer["seen"]["success"], true, "{answer}");
+    assert!(client.ok("outer_deep", json!({})).to_string().contains(SCENE));
+    let error = client.refused("outer_self", json!({}));
+    assert_eq!(error["error"], "INVALID_STATE", "{error}");
+    // The gate is passed: without `confirm` nothing is deleted.
+    let error = client.refused("outer_bad", json!({}));
+    assert!(error["message"].to_string().contains("confirm"), "{error}");
+    client.ok("get_node_properties", json!({"node_path": "Made"}));
+}
+
+/// X13.1: by name, with the same options, checks and refusals.
+fn native_extensions(editor: &Editor, client: &Client) {
+    let registry = "Engine.get_singleton(\"GodotMcpRegistry\")";
+    let add = |name: &str, options: &str| {
+        editor.gd(&format!("return {registry}.add(\"{name}\", MCPToolkitSuccess.ok, {options})"))
+    };
+    let options = "{\"description\": \"Echoes\", \"read_only\": true, \"input_schema\": {\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"integer\"}}}}";
+    assert_eq!(add("plug.echo", options), "");
+    assert_eq!(client.ok("plug_echo", json!({"a": 7}))["a"], 7);
+    assert_eq!(client.refused("plug_echo", json!({"a": "x"}))["error"], "VALIDATION_ERROR");
+    assert_eq!(add("plug.other", "MCPToolkitExtensionOptions.new(\"x\").mark_read_only()"), "");
+    client.ok("extensions_refresh", json!({}));
+    client.ok("plug_other", json!({}));
+    for (name, options) in [("scene.x", options), ("plug", options), ("plug.bad", "3")] {
+        assert_ne!(add(name, options), "", "{name}");
+    }
+    assert_eq!(editor.gd(&format!("return {registry}.remove(\"plug.echo\")")), true);
+    assert_eq!(editor.gd(&format!("return {registry}.remove(\"plug.echo\")")), false);
+    assert!(!names(client).contains("plug_echo") && names(client).contains("plug_other"));
+}
+
+/// A small generator: the same seed gives the same story.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+}
+
+fn seed() -> u64 {
+    std::env::var("SEED").ok().and_then(|it| it.parse().ok()).unwrap_or(5)
+}
+
+/// A script as it is on disk.
+#[derive(Clone, Debug)]
+struct OnDisk {
+    class: String,
+    file: String,
+    tool: u64,
+    group: Option<u64>,
+    broken: bool,
+    version: u64,
+}
+
+impl OnDisk {
+    fn text(&self) -> String {
+        let group =
+            self.group.map(|it| format!(".with_group(\"gen_set{it}\", \"x\")")).unwrap_or_default();
+        let version = self.version;
+        let register = format!(
+            "\tEngine.set_meta(&\"version{version}\", Engine.get_meta(&\"version{version}\", 0) + 1)\n\
+             \tregistry.add(\"gen.tool{}\", _run, MCPToolkitExtensionOptions.new(\"x\").mark_read_only(){group})",
+            self.tool
+        );
+        let rest = match self.broken {
+            true => "func _run(_p):\n\treturn nonsense +\n".to_owned(),
+            false => format!(
+                "func _run(_p):\n\treturn MCPToolkitSuccess.ok({{\"version\": {version}}})\n"
+            ),
+        };
+        script(&self.class, &register, &rest)
+    }
+}
+
+/// X11.2: after any sequence of changes, what is listed is what is on disk, and no version has
+/// registered twice.
+fn random_changes(editor: &Editor, client: &Client) {
+    const ROUNDS: u64 = 40;
+    let mut random = Random(seed());
+    let mut disk: BTreeMap<u64, OnDisk> = BTreeMap::new();
+    let mut on: BTreeSet<u64> = BTreeSet::new();
+    let (mut version, mut story) = (0, Vec::new());
+    for round in 0..ROUNDS {
+        for _ in 0..=random.below(3) {
+            let slot = random.below(4);
+            version += 1;
+            let old = disk.get(&slot).cloned();
+            let mut new = old.clone().unwrap_or_else(|| OnDisk {
+                class: format!("Gen{slot}x"),
+                file: format!("gen{slot}.gd"),
+                tool: random.below(5),
+                group: None,
+                broken: false,
+                version: 0,
+            });
+            new.version = version;
+            match random.below(8) {
+                0 => new.tool = random.below(5),
+                1 => new.group = Some(random.below(2)),
+                2 => new.group = None,
+                3 => new.broken = true,
+                4 => new.broken = false,
+                5 => new.class = format!("Gen{slot}v{version}"),
+                6 => new.file = format!("gen{slot}_{version}.gd"),
+                _ => {
+                    if let Some(old) = old {
+                        std::fs::remove_file(editor.project.join(&old.file)).expect("removed");
+                        story.push(format!("{round}: remove {}", old.file));
+                        disk.remove(&slot);
+                    }
+                    continue;
+                }
+            }
+            if let Some(old) = old.filter(|it| it.file != new.file) {
+                std::fs::remove_file(editor.project.join(&old.file)).expect("removed");
+            }
+            write(editor, &new.file, &new.text());
+            story.push(format!("{round}: {new:?}"));
+            disk.insert(slot, new);
+        }
+        client.ok("extensions_refresh", json!({}));
+        // Groups are switched between changes, as clients do.
+        let group = random.below(2);
+        let exists = winners(&disk).values().any(|it| it.group == Some(group));
+        if exists {
+            let name = json!({"category": format!("gen_set{group}")});
+            match random.below(2) {
+                0 => drop((client.ok("enable_toolset", name), on.insert(group))),
+                _ => drop((client.ok("disable_toolset", name), on.remove(&group))),
+            }
+        }
+        let wanted: BTreeMap<String, u64> = winners(&disk)
+            .into_iter()
+            .filter(|(_, it)| it.group.is_none_or(|it| on.contains(&it)))
+            .map(|(tool, it)| (format!("gen_tool{tool}"), it.version))
+            .collect();
+        let listed: Vec<String> = client
+            .tools()
+            .iter()
+            .map(|it| it.name.to_string())
+            .filter(|it| it.starts_with("gen_"))
+            .collect();
+        let mut sorted = listed.clone();
+        sorted.sort();
+        let about = || {
+            format!(
+                "seed {}: {}\n{}",
+                seed(),
+                story.join("\n"),
+                client.ok("extensions_status", json!({}))
+            )
+        };
+        assert_eq!(
+            sorted,
+            wanted.keys().cloned().collect::<Vec<_>>(),
+            "round {round}, {}",
+            about()
+        );
+        for (tool, version) in wanted {
+            assert_eq!(client.ok(&tool, json!({}))["version"], version, "{tool}, {}", about());
+        }
+    }
+    let twice = format!(
+        "var found := []\nfor index in {version} + 1:\n\tif Engine.get_meta(\"version%d\" % index, 0) > 1:\n\t\tfound.append(index)\nreturn found"
+    );
+    assert_eq!(editor.gd(&twice), json!([]), "{}", story.join("\n"));
+    for it in disk.values() {
+        std::fs::remove_file(editor.project.join(&it.file)).expect("removed");
+    }
+    client.ok("extensions_refresh", json!({}));
+    assert!(!names(client).iter().any(|it| it.starts_with("gen_")));
+    println!("{ROUNDS} rounds, {version} changes");
+}
+
+/// By tool: the first by class name has it (X3.2).
+fn winners(disk: &BTreeMap<u64, OnDisk>) -> BTreeMap<u64, OnDisk> {
+    let mut classes: Vec<&OnDisk> = disk.values().filter(|it| !it.broken).collect();
+    classes.sort_by(|one, two| one.class.cmp(&two.class));
+    let mut winners = BTreeMap::new();
+    for it in classes {
+        winners.entry(it.tool).or_insert_with(|| it.clone());
+    }
+    winners
+}
+
+/// X5.6, X10.2 and X10.4: random clients with slow, endless and abandoned calls. Every call ends, changes
+/// do not overlap, no handler runs twice, and no lock is left.
+fn random_calls(editor: &Editor) {
+    const CLIENTS: u64 = 4;
+    const EACH: u64 = 25;
+    let schema = ".with_input_schema({\"type\": \"object\", \"properties\": {\"id\": {\"type\": \"string\"}, \"frames\": {\"type\": \"integer\"}}}).mark_cancellable()";
+    let add = |name: &str, marks: &str| {
+        format!(
+            "\tregistry.add(\"many.{name}\", _{name}, MCPToolkitExtensionOptions.new(\"x\"){schema}{marks})\n"
+        )
+    };
+    let register = [
+        add("change", ".with_timeout_ms(20000)"),
+        add("read", ".mark_read_only()"),
+        add("exclusive", ".mark_read_only().mark_exclusive_execution()"),
+        add("stuck", ".mark_read_only().mark_exclusive_execution().with_timeout_ms(1000)"),
+        add("report", ".mark_read_only()"),
+    ]
+    .concat();
+    let rest = "var runs := {}\nvar inside := 0\nvar overlaps := 0\n\
+        func _wait(p: Dictionary) -> void:\n\truns[p.id] = runs.get(p.id, 0) + 1\n\
+        \tfor index in p.get(\"frames\", 0):\n\t\tawait Engine.get_main_loop().process_frame\n\
+        func _change(p, _ctx) -> Dictionary:\n\tinside += 1\n\tif inside > 1:\n\t\toverlaps += 1\n\tawait _wait(p)\n\tinside -= 1\n\treturn MCPToolkitSuccess.ok()\n\
+        func _exclusive(p, ctx) -> Dictionary:\n\treturn await _change(p, ctx)\n\
+        func _read(p, _ctx) -> Dictionary:\n\tawait _wait(p)\n\treturn MCPToolkitSuccess.ok()\n\
+        func _stuck(p, ctx) -> Dictionary:\n\tawait _wait(p)\n\tawait ctx.cancelled\n\treturn {}\n\
+        func _report(_p, _ctx) -> Dictionary:\n\treturn MCPToolkitSuccess.ok({\"twice\": runs.values().filter(func(it): return it > 1).size(), \"runs\": runs.size(), \"inside\": inside, \"overlaps\": overlaps})\n";
+    write(editor, "many.gd", &script("ManyTools", &register, rest));
+    let client = Client::connect(editor, Era::Modern);
+    client.ok("extensions_refresh", json!({}));
+    assert!(
+        names(&client).contains("many_change"),
+        "{}",
+        client.ok("extensions_status", json!({}))
+    );
+    let begun = Instant::now();
+    let ended: usize = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..CLIENTS)
+            .map(|who| {
+                scope.spawn(move || {
+                    let mut random = Random(seed() * 100 + who);
+                    let mut client = Client::connect(editor, Era::Modern);
+                    let mut ended = 0;
+                    for index in 0..EACH {
+                        let kind = ["change", "read", "exclusive", "change", "read", "stuck"]
+                            [random.below(6) as usize];
+                        // The stuck ones take a second each, so they are few.
+                        let kind = if kind == "stuck" && index % 5 != 0 { "read" } else { kind };
+                        let args =
+                            json!({"id": format!("{who}.{index}"), "frames": random.below(6)});
+                        match (client.call(&format!("many_{kind}"), args), kind) {
+                            (Err(error), "stuck") => {
+                                assert_eq!(error["error"], "TIMEOUT", "{error}")
+                            }
+                            (Ok(_), _) => {}
+                            (Err(error), _) => panic!("{kind}: {error}"),
+                        }
+                        ended += 1;
+                        if random.below(10) == 0 {
+                            client = Client::connect(editor, Era::Sessions);
+                        }
+                    }
+                    ended
+                })
+            })
+            .collect();
+        all.into_iter().map(|it| it.join().expect("a client")).sum()
+    });
+    let report: Value = client.ok("many_report", json!({}));
+    assert_eq!(ended as u64, CLIENTS * EACH);
+    assert_eq!(
+        (&report["twice"], &report["overlaps"], &report["inside"]),
+        (&json!(0), &json!(0), &json!(0)),
+        "{report}"
+    );
+    assert_eq!(report["runs"], CLIENTS * EACH);
+    println!("{ended} calls of {CLIENTS} clients in {:?}", begun.elapsed());
+    std::fs::remove_file(editor.project.join("many.gd")).expect("removed");
+}
