@@ -414,6 +414,25 @@ impl Edit {
         self.steps.push(step);
     }
 
+    /// The steps of `after` come after those of `between`, and on undo too they are taken back after
+    /// those are: what names a file may only be seen while that file is in its place.
+    pub(crate) fn around(
+        &mut self,
+        between: impl FnOnce(&mut Self),
+        after: impl FnOnce(&mut Self) -> Result<(), ToolError>,
+    ) -> Result<(), ToolError> {
+        let start = self.steps.len();
+        between(self);
+        let middle = self.steps.len();
+        after(self)?;
+        let mut back = Step::new(Value::Null);
+        for step in self.steps[middle..].iter_mut().rev() {
+            back.revert.append(&mut step.revert);
+        }
+        self.steps.insert(start, back);
+        Ok(())
+    }
+
     /// Makes a folder, or removes one that is empty by then.
     pub(crate) fn folder(&mut self, path: &str, exists: bool) {
         let change = if exists { "add_folder" } else { "delete_folder" };

@@ -44,9 +44,15 @@ impl FileMover {
             return;
         }
         repath(&from, &to);
-        files::tell(&from);
-        files::tell(&to);
         scene_files::moved(&from, &to);
+    }
+
+    /// Tells the editor of the move, once all that names the file has followed: it looks at scripts as
+    /// soon as it hears of one.
+    #[func]
+    fn tell(&self, one: GString, other: GString) {
+        files::tell(&one.to_string());
+        files::tell(&other.to_string());
     }
 
     #[func]

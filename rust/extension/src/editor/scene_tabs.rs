@@ -22,7 +22,7 @@ const SETTLE_TIME: Duration = Duration::from_secs(5);
 thread_local! {
     static HISTORIES: RefCell<HashMap<InstanceId, i32>> = RefCell::default();
     /// Frame in which another tab came to the front last.
-    static SWITCHED: Cell<u64> = const { Cell::new(u64::MAX) };
+    static SWITCHED: Cell<u64> = const { Cell::new(0) };
 }
 
 /// One open scene.
@@ -112,10 +112,11 @@ pub(crate) fn note_switch() {
     SWITCHED.with(|it| it.set(Engine::singleton().get_process_frames()));
 }
 
-/// Whether the tab in front came there in this frame. At the frame's end the editor restores the
-/// state of its scene, so that scene must not be freed before.
+/// Whether the tab in front came there in this frame or the one before. The editor restores the state
+/// of its scene by a deferred call, so that scene must not be freed before: a switch after this
+/// frame's deferred calls has its own run at the end of the next frame.
 pub(crate) fn just_switched() -> bool {
-    SWITCHED.with(Cell::get) == Engine::singleton().get_process_frames()
+    Engine::singleton().get_process_frames().saturating_sub(SWITCHED.with(Cell::get)) < 2
 }
 
 /// A tab on its way out, with its unsaved changes. The tab in front stays in front.

@@ -182,32 +182,41 @@ fn steps(edit: &mut Edit, from: &str, to: &str, uses: &Uses) -> Result<(), ToolE
     let mut refreshed: Vec<String> = texts.iter().map(|it| it.0.clone()).collect();
 
     let undone = refreshed.iter().cloned().chain(own.is_some().then(|| from.to_owned())).collect();
-    edit.step(Step::new(Value::Null).revert(Op::Refresh { paths: undone }));
+    let tell = Op::call(
+        &mover,
+        "tell",
+        &[GString::from(from), GString::from(to)].map(|it| it.to_variant()),
+    );
+    edit.step(Step::new(Value::Null).revert(tell.clone()).revert(Op::Refresh { paths: undone }));
     if !binaries.is_empty() {
         edit.step(Step::new(Value::Null).apply(Op::call(&mover, "hold", &[array(&binaries)])));
     }
-    edit.step(move_step(&mover, from, to));
-    if let Some((old, new)) = own {
-        edit.replace_file(to, Some(old), Some(new));
-        refreshed.push(to.to_owned());
-    }
-    for (file, old, new) in texts {
-        edit.replace_file(&file, Some(old), Some(new));
-    }
-    for file in &binaries {
-        let args = [GString::from(file).to_variant()];
-        edit.step(
-            Step::new(json!({"write": file}))
-                .apply(Op::call(&mover, "save", &args))
-                .answers(&mover, "is_saved", &args, &true.to_variant())
-                .revert(Op::call(&mover, "unsave", &args)),
-        );
-    }
     let settings = file_uses::settings_rewritten(from, to);
-    if !settings.is_empty() {
-        edit.set_settings(&settings)?;
-    }
-    edit.step(Step::new(Value::Null).apply(Op::Refresh { paths: refreshed }));
+    edit.around(
+        |edit| {
+            edit.step(move_step(&mover, from, to));
+            if let Some((old, new)) = own {
+                edit.replace_file(to, Some(old), Some(new));
+                refreshed.push(to.to_owned());
+            }
+        },
+        |edit| {
+            for (file, old, new) in texts {
+                edit.replace_file(&file, Some(old), Some(new));
+            }
+            for file in &binaries {
+                let args = [GString::from(file).to_variant()];
+                edit.step(
+                    Step::new(json!({"write": file}))
+                        .apply(Op::call(&mover, "save", &args))
+                        .answers(&mover, "is_saved", &args, &true.to_variant())
+                        .revert(Op::call(&mover, "unsave", &args)),
+                );
+            }
+            if settings.is_empty() { Ok(()) } else { edit.set_settings(&settings) }
+        },
+    )?;
+    edit.step(Step::new(Value::Null).apply(tell).apply(Op::Refresh { paths: refreshed }));
     Ok(())
 }
 
