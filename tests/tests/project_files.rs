@@ -207,6 +207,8 @@ fn code_by_settings(editor: &Editor, client: &Client) {
         ("autoload/Evil", json!("*res://deletes/code.gd")),
         ("editor_plugins/enabled", json!(["res://evil/plugin.cfg"])),
         ("application/run/main_loop_type", json!("Evil")),
+        ("application/config/project_settings_override", json!("res://evil.cfg")),
+        ("debug/file_logging/log_path", json!("/tmp/evil")),
         ("application/config/nme", json!("x")),
         ("own/text\n[autoload]", json!("x")),
     ] {

@@ -75,6 +75,12 @@ const GUARDED: &[(&str, &str)] = &[
     ("layer_names/", "use `set_layer_names`"),
     ("editor_plugins/", "plugins are switched on by the human, in Project Settings > Plugins"),
     ("application/run/main_loop_type", "it names code that runs first; only the human sets it"),
+    (
+        "application/config/project_settings_override",
+        "it names a file whose settings go over all others; only the human sets it",
+    ),
+    ("debug/file_logging/log_path", "it names a file that is written; only the human sets it"),
+    ("editor/movie_writer/movie_file", "it names a file that is written; only the human sets it"),
     ("editor/run/main_run_args", "it can start programs; only the human sets it"),
     ("godot_mcp/", "these are this server's own settings; only the human sets them"),
 ];
