@@ -91,7 +91,7 @@ func _find_extensions() -> void:
 func _is_ours(path: String) -> bool:
 	var file := path.trim_suffix(".uid").trim_suffix(".import")
 	return (file.begins_with(ADDON) or file.begins_with(OLD_PATHS) or file in _extensions.values()
-			or file.get_file() == ".mcp.json" or file.begins_with("res://.godot/godot_mcp/"))
+			or file.get_file() in [".mcp.json", "godot_mcp_commands.json"] or file.begins_with("res://.godot/godot_mcp/"))
 
 
 ## A part of an extension that has no class name of its own.

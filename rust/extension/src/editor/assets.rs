@@ -32,16 +32,20 @@ pub(crate) fn write(edit: &mut Edit, path: &str, bytes: Vec<u8>) {
     edit.verdict(Verdict::yes(path));
     edit.write_file(path, Some(bytes));
     let path = path.to_owned();
-    let mut asked = false;
+    let mut asked = 0;
     edit.settle(Box::new(move |_: &Editor| {
         if main_thread::is_scanning() {
             return None;
         }
         let known = ResourceLoader::singleton().exists(&path);
-        if !known && !asked {
-            asked = true;
+        if !known && asked < 2 {
             let mut files = EditorInterface::singleton().get_resource_filesystem()?;
-            files.reimport_files(&PackedStringArray::from([GString::from(path.as_str())]));
+            match asked {
+                // A scan that ran already when the file came may have passed its folder by.
+                0 => files.scan(),
+                _ => files.reimport_files(&PackedStringArray::from([GString::from(path.as_str())])),
+            }
+            asked += 1;
             return None;
         }
         let loaded = if known { ResourceLoader::singleton().load(&path) } else { None };

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use godot::builtin::{GString, PackedByteArray, PackedStringArray, VarArray, Variant, varray};
 use godot::classes::resource_loader::CacheMode;
 use godot::classes::{
-    EditorInterface, PackedScene, ProjectSettings, RefCounted, Resource, ResourceLoader,
-    ResourceUid, Shader,
+    EditorFileSystem, EditorInterface, PackedScene, ProjectSettings, RefCounted, Resource,
+    ResourceLoader, ResourceUid, Shader,
 };
 use godot::global::{Error, godot_error, godot_warn};
 use godot::meta::ToGodot;
@@ -276,10 +276,14 @@ impl FileKeeper {
         let folder = path.rsplit_once('/').map_or("", |it| it.0);
         let known = folder == "res:/" || files.get_filesystem_path(folder).is_some();
         if known {
-            files.update_file(path);
-        } else if absolute(folder).is_dir() && !files.is_scanning() {
-            files.scan_sources();
-            this.bind().new_folder.set(true);
+            update(&mut files, path);
+        } else if absolute(folder).is_dir() {
+            if files.is_scanning() {
+                scan_later();
+            } else {
+                files.scan_sources();
+                this.bind().new_folder.set(true);
+            }
         }
         if known && folder != "res:/" && !absolute(folder).is_dir() {
             scan_later();
@@ -333,7 +337,7 @@ pub(crate) fn tell(path: &str) {
         // The editor takes no news from a folder that it does not know.
         let known = files.get_filesystem_path(folder).is_some();
         if known == absolute(folder).is_dir() {
-            files.update_file(path);
+            update(&mut files, path);
         } else {
             scan_later();
         }
@@ -346,6 +350,15 @@ fn import_if_needed(path: &str) {
     let file = absolute(path);
     if file.exists() && with_suffix(&file, ".import").exists() && !is_imported(path) {
         reimport_later(path);
+    }
+}
+
+/// A scan that is on its way may have noted already that the file is gone, and must find it then.
+fn update(files: &mut Gd<EditorFileSystem>, path: &str) {
+    if files.is_scanning() && !absolute(path).exists() {
+        scan_later();
+    } else {
+        files.update_file(path);
     }
 }
 
