@@ -71,6 +71,12 @@ impl EditTool for ChangeNodeType {
         if old_type == self.new_type.as_str() {
             return Ok(edit);
         }
+        // Only the engine can give such a name, so the new node could not have it.
+        if name.to_string().contains('@') {
+            let message = format!("\"{name}\" is a name that the engine made up");
+            return Err(ToolError::precondition("node_path", message)
+                .hint("give the node a name with `rename_node` first"));
+        }
         let mut new = class.instantiate()?;
         edit.made(&new);
         new.set_name(&name);
