@@ -1,7 +1,6 @@
 //! Runs the examples of the registry against a real editor: each is a preview test, a live test, an
 //! undo test and a refusal test in one.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use godot_mcp_core::commands::limits;
@@ -11,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::client::Client;
 use crate::editor::{Editor, Human};
 use crate::notation;
+use crate::project_files::Files;
 
 /// Fields of an answer that a preview cannot know (S4.1).
 const ONLY_AFTERWARDS: &[&str] = &["dry_run", "applied", "undo_token"];
@@ -118,8 +118,6 @@ struct Run<'a> {
     spec: &'a ToolSpec,
     folder: String,
 }
-
-type Files = BTreeMap<String, Vec<u8>>;
 
 impl Run<'_> {
     fn example(&mut self, example: &Example) -> Result<(), String> {

@@ -8,5 +8,6 @@ pub mod editor;
 pub mod examples;
 pub mod notation;
 pub mod pack;
+pub mod project_files;
 pub mod reference;
 pub mod wire;

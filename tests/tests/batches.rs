@@ -1,12 +1,11 @@
 //! Batches against a real editor: order and outcome of their entries, all or nothing, the gate for
 //! every entry, one approval for a batch, thousands of nodes in one step, closed scenes on disk.
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use godot_mcp_tests::client::{Client, Era};
 use godot_mcp_tests::editor::{Editor, Launch};
+use godot_mcp_tests::project_files::{Files, files, same};
 use rmcp::model::{
     ClientCapabilities, ClientConfig, ElicitRequestParams, ElicitResult, ElicitationAction,
     Implementation,
@@ -27,37 +26,6 @@ var manager := EditorInterface.get_editor_undo_redo()
 var history := manager.get_history_undo_redo(manager.get_object_history_id(root))
 var global := manager.get_history_undo_redo(0)
 return [lines, history.get_version(), history.get_history_count(), global.get_version()]";
-
-type Files = BTreeMap<String, Vec<u8>>;
-
-/// All files of the project but the addon's and the editor's own.
-fn files(project: &Path) -> Files {
-    fn collect(folder: &Path, prefix: &str, files: &mut Files) {
-        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-            if name == ".godot" || name == "addons" {
-                continue;
-            }
-            if entry.path().is_dir() {
-                collect(&entry.path(), &format!("{name}/"), files);
-            } else {
-                files.insert(name, std::fs::read(entry.path()).expect("readable"));
-            }
-        }
-    }
-    let mut all = Files::new();
-    collect(project, "", &mut all);
-    all
-}
-
-#[track_caller]
-fn same(before: &Files, now: &Files, what: &str) {
-    let names: std::collections::BTreeSet<_> = before.keys().chain(now.keys()).collect();
-    for name in names {
-        let text = |it: &Files| it.get(name).map(|it| String::from_utf8_lossy(it).into_owned());
-        assert_eq!(text(before), text(now), "{what}: {name}");
-    }
-}
 
 fn open(editor: &Editor, client: &Client, file: &str, text: &str) {
     std::fs::write(editor.project.join(file), text).expect("written");

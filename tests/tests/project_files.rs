@@ -1,45 +1,13 @@
 //! Files and settings against a real editor: what others changed meanwhile, large projects, starting
 //! skeletons, and moves whose references lie everywhere.
 
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
 use godot_mcp_tests::client::{Client, Era};
 use godot_mcp_tests::editor::{Editor, Launch, godot};
+use godot_mcp_tests::project_files::{files, same};
 use serde_json::{Value, json};
-
-type Files = BTreeMap<String, Vec<u8>>;
-
-/// All files of the project but the addon's and the editor's own.
-fn files(project: &Path) -> Files {
-    fn collect(folder: &Path, prefix: &str, files: &mut Files) {
-        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
-            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-            if name == ".godot" || name == "addons" {
-                continue;
-            }
-            if entry.path().is_dir() {
-                collect(&entry.path(), &format!("{name}/"), files);
-            } else {
-                files.insert(name, std::fs::read(entry.path()).expect("readable"));
-            }
-        }
-    }
-    let mut all = Files::new();
-    collect(project, "", &mut all);
-    all
-}
-
-#[track_caller]
-fn same(before: &Files, now: &Files, what: &str) {
-    let names: std::collections::BTreeSet<_> = before.keys().chain(now.keys()).collect();
-    for name in names {
-        let text = |it: &Files| it.get(name).map(|it| String::from_utf8_lossy(it).into_owned());
-        assert_eq!(text(before), text(now), "{what}: {name}");
-    }
-}
 
 fn write(editor: &Editor, file: &str, text: &str) {
     let file = editor.project.join(file);
