@@ -73,14 +73,9 @@ pub(crate) trait EditTool: Tool {
 /// What has to be found out on the I/O runtime before an edit is planned.
 pub(crate) type Prepared<T> = Pin<Box<dyn Future<Output = Result<T, ToolError>> + Send>>;
 
-/// An edit whose plan builds on what a service answers. The answer becomes a field of the arguments,
-/// so the same arguments give the same plan.
-pub(crate) trait PreparedEdit: EditTool {
-    fn prepare(self, shared: Arc<Shared>) -> Prepared<Value>;
-}
-
-/// A read that a service completes, in the same way.
-pub(crate) trait PreparedRead: ReadTool {
+/// An edit or a read that builds on what a service answers. The answer becomes a field of the
+/// arguments, so the same arguments give the same plan.
+pub(crate) trait Prepare: Tool {
     fn prepare(self, shared: Arc<Shared>) -> Prepared<Value>;
 }
 
@@ -176,37 +171,20 @@ impl ToolDef {
         }
     }
 
-    pub(crate) const fn prepared_edit<T: PreparedEdit>() -> Self {
+    pub(crate) const fn prepared_edit<T: EditTool + Prepare>() -> Self {
         Self {
             name: T::NAME,
-            runner: Runner::Prepared(
-                |shared, mut args| {
-                    Box::pin(async move {
-                        // In two steps, since a tool need not be able to change threads.
-                        let prepared = parse::<T>(args.clone())?.prepare(shared);
-                        args.insert(PREPARED.to_owned(), prepared.await?);
-                        Ok(args)
-                    })
-                },
-                |editor, args| parse::<T>(args)?.plan(editor),
-            ),
+            runner: Runner::Prepared(complete::<T>, |editor, args| parse::<T>(args)?.plan(editor)),
             spec: || spec::<T>(T::CLASS, T::SITE, T::UNDO),
         }
     }
 
-    pub(crate) const fn prepared_read<T: PreparedRead>() -> Self {
+    pub(crate) const fn prepared_read<T: ReadTool + Prepare>() -> Self {
         Self {
             name: T::NAME,
-            runner: Runner::PreparedRead(
-                |shared, mut args| {
-                    Box::pin(async move {
-                        let prepared = parse::<T>(args.clone())?.prepare(shared);
-                        args.insert(PREPARED.to_owned(), prepared.await?);
-                        Ok(args)
-                    })
-                },
-                |editor, args| parse::<T>(args)?.run(editor),
-            ),
+            runner: Runner::PreparedRead(complete::<T>, |editor, args| {
+                parse::<T>(args)?.run(editor)
+            }),
             spec: || spec::<T>(SafetyClass::ReadOnly, T::SITE, UndoKind::Nothing),
         }
     }
@@ -254,6 +232,19 @@ impl ToolDef {
             spec: || spec::<T>(SafetyClass::Runtime, Site::SafeLane, UndoKind::Nothing),
         }
     }
+}
+
+/// Adds what the service answered to the arguments.
+fn complete<T: Prepare>(
+    shared: Arc<Shared>,
+    mut args: Map<String, Value>,
+) -> Prepared<Map<String, Value>> {
+    Box::pin(async move {
+        // In two steps, since a tool need not be able to change threads.
+        let prepared = parse::<T>(args.clone())?.prepare(shared);
+        args.insert(PREPARED.to_owned(), prepared.await?);
+        Ok(args)
+    })
 }
 
 fn parse<T: DeserializeOwned>(args: Map<String, Value>) -> Result<T, ToolError> {

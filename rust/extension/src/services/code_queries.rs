@@ -94,6 +94,22 @@ pub(crate) fn place(path: String, start: &Value) -> Option<Place> {
     Some(Place { path, line: number("line")? + 1, column: number("character")? + 1 })
 }
 
+/// One thing that the server finds wrong.
+pub(crate) struct Diagnosis<'a> {
+    pub(crate) is_error: bool,
+    /// From 1.
+    pub(crate) line: u64,
+    pub(crate) message: &'a str,
+}
+
+pub(crate) fn diagnosis(found: &Value) -> Diagnosis<'_> {
+    Diagnosis {
+        is_error: matches!(found["severity"].as_u64(), Some(1) | None),
+        line: found["range"]["start"]["line"].as_u64().unwrap_or(0) + 1,
+        message: found["message"].as_str().unwrap_or_default(),
+    }
+}
+
 /// Lines of files as they are quoted, each file read once.
 #[derive(Default)]
 pub(crate) struct Quotes(HashMap<String, String>);

@@ -92,18 +92,20 @@ impl AsyncTool for ProjectDiagnostics {
                     Err(_) if self.script_path.is_none() => continue,
                     document => document?,
                 };
-                for found in shared.language_server.diagnose(&document).await? {
-                    let severity = match found["severity"].as_u64() {
-                        Some(1) | None => "error",
-                        _ => "warning",
+                for found in &shared.language_server.diagnose(&document).await? {
+                    let found = code_queries::diagnosis(found);
+                    let severity = match found.is_error {
+                        true => {
+                            errors += 1;
+                            "error"
+                        }
+                        false => {
+                            warnings += 1;
+                            "warning"
+                        }
                     };
-                    match severity {
-                        "error" => errors += 1,
-                        _ => warnings += 1,
-                    }
-                    if severity == "error" || !self.errors_only {
-                        let line = found["range"]["start"]["line"].as_u64().unwrap_or(0) + 1;
-                        let text = found["message"].as_str().unwrap_or_default();
+                    if found.is_error || !self.errors_only {
+                        let (line, text) = (found.line, found.message);
                         messages.push(format!("{path}:{line}: {severity}: {text}"));
                     }
                 }

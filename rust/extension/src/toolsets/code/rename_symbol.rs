@@ -8,7 +8,7 @@ use godot_mcp_core::{script_source, untrusted};
 use crate::editor::{files, script_check, script_files, script_tabs};
 use crate::services::code_queries::{self, Place, Quotes};
 use crate::services::language_server::Document;
-use crate::tool::{Prepared, PreparedEdit};
+use crate::tool::{Prepare, Prepared};
 use crate::tool_prelude::*;
 
 /// Renames a variable, function, signal, constant or class in all scripts, and tells of uses by name
@@ -103,7 +103,7 @@ struct FileEdits {
     starts: Vec<usize>,
 }
 
-impl PreparedEdit for RenameSymbol {
+impl Prepare for RenameSymbol {
     fn prepare(self, shared: Arc<Shared>) -> Prepared<Value> {
         Box::pin(async move {
             if !script_source::is_identifier(&self.new_name) {

@@ -6,7 +6,7 @@ use tokio::time::timeout;
 
 use crate::editor::script_files;
 use crate::services::code_queries;
-use crate::tool::{Prepared, PreparedRead};
+use crate::tool::{Prepare, Prepared};
 use crate::tool_prelude::*;
 
 /// Checks a GDScript file: parse and type errors, each as `line: message`.
@@ -82,7 +82,7 @@ impl ReadTool for GetParseErrors {
     }
 }
 
-impl PreparedRead for GetParseErrors {
+impl Prepare for GetParseErrors {
     fn prepare(self, shared: Arc<Shared>) -> Prepared<Value> {
         Box::pin(async move {
             let path = self.script_path.as_str();
@@ -104,11 +104,9 @@ impl PreparedRead for GetParseErrors {
             };
             let warnings: Vec<String> = found
                 .iter()
-                .filter(|it| it["severity"].as_u64().is_some_and(|it| it != 1))
-                .map(|it| {
-                    let line = it["range"]["start"]["line"].as_u64().unwrap_or(0) + 1;
-                    format!("{line}: {}", it["message"].as_str().unwrap_or_default())
-                })
+                .map(code_queries::diagnosis)
+                .filter(|it| !it.is_error)
+                .map(|it| format!("{}: {}", it.line, it.message))
                 .collect();
             let mut fields = json!({"warning_count": warnings.len()});
             if !warnings.is_empty() {
