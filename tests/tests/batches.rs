@@ -1,6 +1,8 @@
 //! Batches against a real editor: order and outcome of their entries, all or nothing, the gate for
 //! every entry, one approval for a batch, thousands of nodes in one step, closed scenes on disk.
 
+#![expect(clippy::print_stdout, reason = "says what it measured")]
+
 use std::sync::{Arc, Mutex};
 
 use godot_mcp_tests::client::{Client, Era};

@@ -1,6 +1,8 @@
 //! The life of extensions in an editor that nobody looks at: changes on disk, events, tools that call
 //! tools, and many changes and calls at random (X2.4, X6, X10, X11, X13.2).
 
+#![expect(clippy::print_stdout, reason = "says what it measured")]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 

@@ -57,7 +57,7 @@ macro_rules! text_argument {
 text_argument!(
     /// A `res://` path. Containment was checked by the gate, by its schema format.
     ResPath, {"type": "string", "format": "res-path"}, |text| {
-        paths::Roots::tidy_res(text).map(drop).map_err(|it| it.message)
+        paths::Roots::tidy_res(text).map(drop).map_err(|it| it.into_fault().message)
     }
 );
 
@@ -67,14 +67,14 @@ text_argument!(
         if text.starts_with("uid://") {
             return Ok(());
         }
-        paths::Roots::tidy_res(text).map(drop).map_err(|it| it.message)
+        paths::Roots::tidy_res(text).map(drop).map_err(|it| it.into_fault().message)
     }
 );
 
 text_argument!(
     /// A `user://` path.
     UserPath, {"type": "string", "format": "user-path"}, |text| {
-        paths::Roots::tidy_user(text).map(drop).map_err(|it| it.message)
+        paths::Roots::tidy_user(text).map(drop).map_err(|it| it.into_fault().message)
     }
 );
 

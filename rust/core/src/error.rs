@@ -1,6 +1,8 @@
 //! The one error shape of every tool (S3).
 
 use std::borrow::Cow;
+use std::fmt::Display;
+use std::ops::{Deref, DerefMut};
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
@@ -210,9 +212,15 @@ impl Code {
 ///
 /// The message says what was asked and what was found, values in quotes, without a final period.
 /// The hint says what to do next. Tool and argument names are added by the framework.
+///
+/// One pointer, so the results that carry it through every tool stay small.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{}: {message}", code.as_str())]
-pub struct ToolError {
+#[error("{}: {}", .0.code.as_str(), .0.message)]
+pub struct ToolError(Box<Fault>);
+
+/// What a [`ToolError`] says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
     pub code: Code,
     pub message: String,
     pub hint: String,
@@ -224,9 +232,23 @@ pub struct ToolError {
     pub would: Option<Value>,
 }
 
+impl Deref for ToolError {
+    type Target = Fault;
+
+    fn deref(&self) -> &Fault {
+        &self.0
+    }
+}
+
+impl DerefMut for ToolError {
+    fn deref_mut(&mut self) -> &mut Fault {
+        &mut self.0
+    }
+}
+
 impl ToolError {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self {
+        Self(Box::new(Fault {
             code,
             message: message.into(),
             hint: String::new(),
@@ -234,7 +256,7 @@ impl ToolError {
             suggestions: Vec::new(),
             details: None,
             would: None,
-        }
+        }))
     }
 
     /// An argument of the wrong form. `parameter` names it.
@@ -290,6 +312,11 @@ impl ToolError {
         self
     }
 
+    /// Its parts, to be taken apart.
+    pub fn into_fault(self) -> Fault {
+        *self.0
+    }
+
     /// The error that `to_value` made this of.
     pub fn from_value(value: &Value) -> Option<Self> {
         let text = |name: &str| value[name].as_str().map(str::to_owned);
@@ -303,11 +330,17 @@ impl ToolError {
         Some(error)
     }
 
+    /// Says at what the fault lies, such as one node of many.
+    #[must_use]
+    pub fn at(mut self, place: impl Display) -> Self {
+        self.message = format!("{place}: {}", self.message);
+        self
+    }
+
     /// Says in which entry of a list the fault lies.
     #[must_use]
-    pub fn in_entry(mut self, list: &str, index: usize) -> Self {
-        self.message = format!("{list}/{index}: {}", self.message);
-        self.detail("index", index)
+    pub fn in_entry(self, list: &str, index: usize) -> Self {
+        self.at(format_args!("{list}/{index}")).detail("index", index)
     }
 
     /// Adds one field to `details`.

@@ -88,7 +88,7 @@ mod tests {
         };
         let check = |given: &[(&str, &str)]| {
             let given = given.iter().map(|it| (it.0.to_owned(), it.1.to_owned())).collect();
-            prompt.check(&given).err().map(|it| it.message)
+            prompt.check(&given).err().map(|it| it.into_fault().message)
         };
         assert_eq!(check(&[("what", "x")]), None);
         assert_eq!(check(&[("what", "x"), ("where", "")]), None);

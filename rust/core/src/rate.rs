@@ -100,7 +100,7 @@ mod tests {
         }
         let refusal = limit.take_at("a", start).expect_err("one too many");
         assert!(refusal.code == Code::Busy && refusal.code.retryable());
-        let details = refusal.details.expect("details");
+        let details = refusal.into_fault().details.expect("details");
         assert_eq!(details["retry_after_ms"], 251);
         limit.take_at("b", start).expect("another client");
         limit.take_at("a", start + Duration::from_millis(251)).expect("after the wait");

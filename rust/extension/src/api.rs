@@ -49,7 +49,7 @@ impl GodotMcpApi {
             }
             Err(error) => {
                 answer.set("error", error.code.as_str());
-                answer.set("reason", error.message);
+                answer.set("reason", error.into_fault().message);
             }
         }
         answer

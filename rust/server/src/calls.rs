@@ -127,8 +127,9 @@ impl Calls {
 
 /// Asks the host something at once. A panic must not leave a client without an answer (S3.5).
 pub(crate) fn guarded<T>(what: &str, ask: impl FnOnce() -> T) -> Result<T, ErrorData> {
-    catch_unwind(AssertUnwindSafe(ask))
-        .map_err(|panic| ErrorData::internal_error(panicked(what, &*panic).message, None))
+    catch_unwind(AssertUnwindSafe(ask)).map_err(|panic| {
+        ErrorData::internal_error(panicked(what, &*panic).into_fault().message, None)
+    })
 }
 
 pub(crate) fn panicked(what: &str, panic: &(dyn Any + Send)) -> ToolError {

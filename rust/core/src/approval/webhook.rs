@@ -115,7 +115,7 @@ impl Webhook {
     fn body(&self, proposal: &Proposal) -> Result<String, String> {
         let now = clock::now_ms();
         let lifetime = u64::try_from(self.timeout.as_millis()).unwrap_or(u64::MAX);
-        let nonce = digest::random::<16>().map_err(|it| it.message)?;
+        let nonce = digest::random::<16>().map_err(|it| it.into_fault().message)?;
         let body = json!({
             "action": proposal.tool,
             "safety_class": proposal.class,

@@ -90,7 +90,7 @@ pub fn read(roots: &Roots) -> ReadFile {
     }
     let path = match roots.resolve_res(&format!("res://{FILE}"), Access::Read) {
         Ok(path) => path,
-        Err(error) => return invalid(error.message),
+        Err(error) => return invalid(error.into_fault().message),
     };
     let bytes = match script::regular_file(&path, FILE_MAX_BYTES as u64) {
         Ok(bytes) => bytes,

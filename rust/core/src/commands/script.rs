@@ -124,7 +124,7 @@ fn folder(path: &str) -> &str {
 }
 
 fn bytes(roots: &Roots, script: &str) -> Result<Vec<u8>, String> {
-    let path = roots.resolve_res(script, Access::Read).map_err(|it| it.message)?;
+    let path = roots.resolve_res(script, Access::Read).map_err(|it| it.into_fault().message)?;
     regular_file(&path, SCRIPT_MAX_BYTES)
 }
 

@@ -54,8 +54,8 @@ pub(super) fn skip_string(text: &str) -> Option<&str> {
     loop {
         let Some(at) = rest.find(['\\', '\n', '"', '\'']) else { return Some("") };
         rest = &rest[at..];
-        if rest.starts_with(quote) {
-            return Some(&rest[quote.len()..]);
+        if let Some(rest) = rest.strip_prefix(quote) {
+            return Some(rest);
         }
         // Behind a backslash a quote is text, in raw strings too.
         let skipped = if rest.starts_with('\\') { 2 } else { 1 };

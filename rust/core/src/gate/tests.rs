@@ -209,7 +209,10 @@ fn paths_are_contained() {
         }
     }
     let error = admit(&gate, "edit", json!({"expected_scene": "res://../x"}));
-    assert_eq!(error.err().and_then(|it| it.required).as_deref(), Some("expected_scene"));
+    assert_eq!(
+        error.err().and_then(|it| it.into_fault().required).as_deref(),
+        Some("expected_scene")
+    );
 }
 
 #[test]
@@ -258,7 +261,7 @@ fn toolsets_switch() {
 fn unknown_tools_get_near_names() {
     let refusal = admit(&gate_with(|_| {}), "delet", json!({})).err().expect("unknown");
     assert_eq!(
-        (refusal.code, refusal.suggestions),
+        (refusal.code, refusal.into_fault().suggestions),
         (Code::ResourceNotFound, vec!["delete".into()])
     );
 }

@@ -68,7 +68,7 @@ fn keys() {
     assert_eq!(replay(&journal, "k", "a"), Ok(Reply::Json(expected)));
     let conflict = journal.begin(call(Some("k"), "b")).err().expect("other arguments");
     assert_eq!(conflict.code, Code::IdempotencyConflict);
-    assert_eq!(conflict.details.expect("details")["transaction_id"], ticket.id());
+    assert_eq!(conflict.into_fault().details.expect("details")["transaction_id"], ticket.id());
 
     // A call that did nothing leaves its key to the next one, whatever that is.
     for code in [Code::ResourceNotFound, Code::Cancelled, Code::ApprovalDenied] {

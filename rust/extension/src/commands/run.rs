@@ -493,7 +493,7 @@ fn argument_count(provider: &Gd<Object>) -> Option<usize> {
     let methods = provider.get_method_list();
     let method = methods
         .iter_shared()
-        .find(|it| it.get("name").is_some_and(|it| it.stringify().to_string() == "mcp_call"))?;
+        .find(|it| it.get("name").is_some_and(|it| it.stringify() == "mcp_call"))?;
     let arguments = method.get("args")?;
     Some(arguments.try_to::<godot::builtin::AnyArray>().map_or(0, |it| it.len()))
 }
@@ -501,7 +501,7 @@ fn argument_count(provider: &Gd<Object>) -> Option<usize> {
 /// The state of a function that awaits (C2). It is no class of the extension API.
 fn function_state(value: &Variant) -> Option<Gd<Object>> {
     let object = value.try_to::<Gd<Object>>().ok()?;
-    (object.get_class().to_string() == "GDScriptFunctionState").then_some(object)
+    (object.get_class() == "GDScriptFunctionState").then_some(object)
 }
 
 fn is_ref_counted(object: &Gd<Object>) -> bool {

@@ -171,7 +171,7 @@ fn repath(from: &str, to: &str) {
     }
     for root in scene_tabs::roots() {
         for mut node in branch::nodes(&root) {
-            if node.get_scene_file_path().to_string() == from {
+            if node.get_scene_file_path() == from {
                 node.set_scene_file_path(to);
             }
             let mut object = node.upcast::<godot::classes::Object>();

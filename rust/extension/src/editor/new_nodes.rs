@@ -109,7 +109,7 @@ fn make(
     let values = start_values(editor, &node, script.as_ref(), blueprint.properties);
     let values = values.map_err(|it| match made.is_empty() {
         true => it,
-        false => ToolError { message: format!("\"{path}\": {}", it.message), ..it },
+        false => it.at(format_args!("\"{path}\"")),
     })?;
     let mut change = json!({"add": path, "type": class.name});
     if let Some(script) = &blueprint.script {

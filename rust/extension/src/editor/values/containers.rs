@@ -106,7 +106,7 @@ impl Typing {
         let name =
             json.as_str().ok_or_else(|| format!("{} is not a type name", kinds::shown(json)))?;
         if name.starts_with("res://") {
-            (context.check_path)(name).map_err(|error| error.message)?;
+            (context.check_path)(name).map_err(|error| error.into_fault().message)?;
             let script = load_script(name).ok_or_else(|| format!("{name:?} is not a script"))?;
             let class = script.get_instance_base_type().to_string();
             let mut slot = Slot::of_kind(slot.name.clone(), VariantType::OBJECT);

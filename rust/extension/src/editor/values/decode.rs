@@ -253,6 +253,5 @@ pub(super) fn refusal(json: &Value, slot: &Slot, why: &str) -> ToolError {
 
 /// `error` about a part of `slot`, such as an element.
 pub(super) fn within(error: ToolError, slot: &Slot, part: &str) -> ToolError {
-    let message = format!("{part}: {}", error.message);
-    ToolError { message, ..error }.required(slot.name.clone())
+    error.at(part).required(slot.name.clone())
 }

@@ -96,10 +96,8 @@ impl EditTool for BatchSetProperty {
         for node in &nodes {
             let setting =
                 PropertyEdit::new(editor, &scene, node, property, &self.value.0, &mut slots);
-            settings.push(setting.map_err(|it| {
-                let message = format!("\"{}\": {}", scene.path_of(node), it.message);
-                ToolError { message, ..it }
-            })?);
+            let at = |it: ToolError| it.at(format_args!("\"{}\"", scene.path_of(node)));
+            settings.push(setting.map_err(at)?);
         }
         edit.fact("value", settings[0].new_value(editor));
         edit.fact("nodes", count);

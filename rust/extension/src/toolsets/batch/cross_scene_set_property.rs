@@ -169,10 +169,8 @@ impl CrossSceneSetProperty {
                 continue;
             }
             let node_path = section.node_path();
-            let target = classes.target(&kind).map_err(|it| ToolError {
-                message: format!("\"{node_path}\": {}", it.message),
-                ..it
-            })?;
+            let at = |it: ToolError| it.at(format_args!("\"{node_path}\""));
+            let target = classes.target(&kind).map_err(at)?;
             plan.nodes.push(node_path.clone());
             plan.value = target.value.clone();
             if !kind.instance && values::equal(&target.value, &target.default) {

@@ -157,8 +157,7 @@ impl Part {
         }
         let at = |error: ToolError| match place {
             "" => error,
-            _ => ToolError { message: format!("{place}: {}", error.message), ..error }
-                .required("children"),
+            _ => error.at(place).required("children"),
         };
         let class = NodeClass::named(child.node_type.as_str(), "node_type").map_err(at)?;
         let script = match &child.script_path {

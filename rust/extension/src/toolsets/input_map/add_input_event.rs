@@ -302,7 +302,7 @@ fn key(text: &str, parameter: &'static str) -> Result<Key, ToolError> {
 fn key_names() -> Vec<String> {
     // Printable keys and the engine's special ones.
     let codes = (0x20..0x100).chain(0x40_0001..0x40_0100);
-    codes.map(|it| key_name(it)).filter(|it| !it.trim().is_empty()).collect()
+    codes.map(key_name).filter(|it| !it.trim().is_empty()).collect()
 }
 
 pub(super) fn key_name(code: i64) -> String {

@@ -55,7 +55,8 @@ impl EditTool for DeleteFolder {
                 .hint("delete what is meant inside it"));
         }
         let contents = Contents::of(&folder).map_err(|it| refusal(&path, it))?;
-        if !self.recursive && !(contents.files.is_empty() && contents.folders.is_empty()) {
+        let is_empty = contents.files.is_empty() && contents.folders.is_empty();
+        if !self.recursive && !is_empty {
             let message = format!("\"{path}\" has {} files in it", contents.files.len());
             return Err(ToolError::new(Code::PreconditionFailed, message)
                 .required("recursive")
