@@ -68,8 +68,8 @@ pub enum Decision {
 
 /// A plan as the gate looks at it.
 pub struct PlanView<'a> {
-    /// What a preview would print.
-    pub changes: &'a Value,
+    /// What a preview would print; asked for only by a refusal that shows it.
+    pub changes: &'a dyn Fn() -> Value,
     /// It would change nothing at all.
     pub is_empty: bool,
     /// Hash of tool, arguments and whole plan; asked for only when an approval is bound to it.
@@ -296,7 +296,7 @@ impl Gate {
                 format!("\"{}\" was called without confirm: true", call.spec().name),
             )
             .hint("see `would` for what is lost; call again with confirm: true to go on")
-            .would(plan.changes.clone()));
+            .would((plan.changes)()));
         }
         if !self.approvals.covers(call.spec()) {
             return Ok(Decision::Commit);

@@ -69,7 +69,7 @@ impl Planned {
             return Ok(Decision::Commit);
         }
         let plan = PlanView {
-            changes: &self.changes(call),
+            changes: &|| self.changes(call),
             is_empty: matches!(self, Self::Edit(edit) if edit.is_empty()),
             digest: &|| self.digest(call),
         };

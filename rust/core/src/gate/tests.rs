@@ -77,7 +77,7 @@ fn decide(
     plan: &str,
     grant: Option<Grant>,
 ) -> Result<Decision, ToolError> {
-    let changes = json!([format!("removes {plan}")]);
+    let changes = || json!([format!("removes {plan}")]);
     let digest = || approval::digest(&call.spec().name, &call.args, plan);
     gate.after_plan(call, &PlanView { changes: &changes, is_empty: false, digest: &digest }, grant)
 }

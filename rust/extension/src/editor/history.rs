@@ -1,6 +1,6 @@
 //! The human's own undo history: tokens for our actions, and steps through it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use godot::builtin::StringName;
 use godot::classes::{EditorInterface, InputMap, PopupMenu, UndoRedo};
@@ -13,7 +13,7 @@ use super::edit::Acted;
 use super::{Editor, scene_keeper};
 
 /// Tokens that are remembered; older actions can still be undone, without a token.
-const MAX_TOKENS: usize = 1_000;
+const MAX_TOKENS: usize = 4_096;
 
 /// One recorded action of ours.
 struct Recorded {
@@ -31,8 +31,8 @@ impl Recorded {
     fn is_on_top(&self, history: &History) -> bool {
         // The version alone is not enough: undo and another action bring it back.
         self.history_id == history.id
-            && self.mark.lookup_validity()
             && history.undo_redo.get_version() == self.version
+            && self.mark.lookup_validity()
     }
 
     /// Another history whose top may be newer than this action.
@@ -66,8 +66,10 @@ pub(crate) enum Standing {
 /// What `undo_token`s stand for (S6.6).
 #[derive(Default)]
 pub(crate) struct UndoTokens {
-    tokens: HashMap<String, Recorded>,
-    count: u64,
+    /// In the order of their numbers, which have no gaps.
+    newest: VecDeque<Recorded>,
+    /// Tokens ever given.
+    count: usize,
 }
 
 impl UndoTokens {
@@ -78,24 +80,29 @@ impl UndoTokens {
         mark: InstanceId,
         name: &str,
     ) -> String {
-        if self.tokens.len() >= MAX_TOKENS {
-            self.tokens.retain(|_, it| it.mark.lookup_validity());
+        if self.newest.len() >= MAX_TOKENS {
+            self.newest.pop_front();
         }
-        self.count += 1;
-        let token = format!("u{}", self.count);
         let others = histories()
             .iter()
             .filter(|it| it.id != history_id)
             .map(|it| (it.id, it.undo_redo.get_version()))
             .collect();
         let recorded = Recorded { history_id, version, mark, name: name.to_owned(), others };
-        self.tokens.insert(token.clone(), recorded);
-        token
+        self.newest.push_back(recorded);
+        self.count += 1;
+        format!("u{}", self.count)
+    }
+
+    fn get(&self, token: &str) -> Option<&Recorded> {
+        let number: usize = token.strip_prefix('u')?.parse().ok()?;
+        let forgotten = self.count - self.newest.len();
+        self.newest.get(number.checked_sub(forgotten + 1)?)
     }
 
     /// Name and standing of the action of a token.
     pub(crate) fn standing(&self, token: &str, list: &[History]) -> Option<(&str, Standing)> {
-        let recorded = self.tokens.get(token)?;
+        let recorded = self.get(token)?;
         let history = list.iter().find(|it| it.id == recorded.history_id);
         let version = history.map(|it| it.undo_redo.get_version());
         let standing = if !recorded.mark.lookup_validity() {
@@ -112,7 +119,7 @@ impl UndoTokens {
 
     /// Our record of the action on top of a history, when it is ours.
     fn on_top(&self, history: &History) -> Option<&Recorded> {
-        self.tokens.values().find(|it| it.is_on_top(history))
+        self.newest.iter().rev().find(|it| it.is_on_top(history))
     }
 }
 
@@ -230,7 +237,7 @@ impl Walk {
 
 /// Undoes exactly the action of a token, which `check_token` accepted in the same job.
 pub(crate) fn undo_token(editor: &Editor, token: &str) -> Result<Map<String, Value>, ToolError> {
-    let wanted = editor.app().undo_tokens.borrow().tokens.get(token).map(|it| it.history_id);
+    let wanted = editor.app().undo_tokens.borrow().get(token).map(|it| it.history_id);
     let Some(stepped) = step(Direction::Undo)? else {
         return Err(changed("there is nothing to undo".to_owned()));
     };
@@ -316,10 +323,10 @@ pub(crate) fn next_name(history: &History, direction: Direction) -> Option<Strin
 /// Refuses a token whose action is not the one that the human's Ctrl+Z would take (S6.6).
 pub(crate) fn check_token(editor: &Editor, token: &str) -> Result<(), ToolError> {
     let tokens = editor.app().undo_tokens.borrow();
-    let Some(recorded) = tokens.tokens.get(token) else {
+    let Some(recorded) = tokens.get(token) else {
         return Err(ToolError::not_found(format!("no action has the undo token \"{token}\""))
             .required("undo_token")
-            .hint("tokens are in the answers of edits and end with the editor session"));
+            .hint("tokens are in the answers of edits; the newest 4096 of the editor session are known"));
     };
     let list = histories();
     let Some(history) = list.iter().find(|it| it.id == recorded.history_id) else {
