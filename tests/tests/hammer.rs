@@ -162,6 +162,12 @@ const KNOWN: &[&str] = &[
     "insert (./core/templates/local_vector.h",
     // A scene with 3D nodes is closed.
     "Condition \"!is_inside_tree()\" is true. Returning: Transform3D()",
+    // A scene that an open one has instances of becomes an autoload; the answer warns of it.
+    "Another resource is loaded from path 'res://probes/",
+    "Failed to instantiate scene state of \"res://probes/",
+    "Failed to create an autoload, path is not pointing to a scene or a script: res://probes/",
+    "update_autoload (editor/settings/editor_autoload_settings.cpp",
+    "remove_named_global_constant (modules/gdscript/gdscript.cpp",
     // Seen once, not again with the same seed: somebody looks up an object by an id that never was.
     "Condition \"slot >= slot_max\" is true. Returning: nullptr",
 ];

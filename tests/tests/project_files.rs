@@ -33,6 +33,7 @@ fn files_and_settings() {
     moves(&editor, &client);
     deletes(&editor, &client);
     settings_of_others(&editor, &client);
+    autoload_of_a_loaded_scene(&editor, &client);
     code_by_settings(&editor, &client);
     skeletons(&editor, &client);
     large_projects(&editor, &client);
@@ -43,7 +44,29 @@ fn files_and_settings() {
         "Failed to compile depended scripts.",
         "Condition \"idx == -1\" is true. Continuing.",
         "_update_scan_actions",
+        // `autoload_of_a_loaded_scene`
+        "Another resource is loaded from path 'res://probes/sub.tscn'",
+        "Failed to instantiate scene state of \"res://probes/sub.tscn\"",
+        "Failed to create an autoload, path is not pointing to a scene or a script: res://probes/sub",
+        "update_autoload (editor/settings/editor_autoload_settings.cpp",
+        "remove_named_global_constant (modules/gdscript/gdscript.cpp",
     ]);
+}
+
+/// The engine cannot make the editor's own node of a scene that is loaded; the answer says so.
+fn autoload_of_a_loaded_scene(editor: &Editor, client: &Client) {
+    let register = |scene: &str| {
+        json!({"name": "Loaded", "path": format!("res://probes/{scene}.tscn"), "confirm": true})
+    };
+    editor.gd("Engine.set_meta(&\"held\", load(\"res://probes/sub.tscn\"))");
+    let warned = client.ok("register_autoload", register("sub"));
+    assert!(warned["warning"].to_string().contains("next start"), "{warned}");
+    client.ok("godot_undo", json!({"undo_token": warned["undo_token"]}));
+    assert!(!client.ok("get_project_info", json!({}))["autoloads"].to_string().contains("Loaded"));
+    editor.gd("Engine.remove_meta(&\"held\")");
+    let plain = client.ok("register_autoload", register("sub"));
+    assert!(plain.get("warning").is_none(), "{plain}");
+    client.ok("godot_undo", json!({"undo_token": plain["undo_token"]}));
 }
 
 /// Each reference follows the file: in closed scenes, an open one, scripts, settings and by UID. One

@@ -60,6 +60,15 @@ impl EditTool for RegisterAutoload {
         // The star makes it a global name, as the dialog's "Enable" does.
         edit.set_settings(&[(setting.clone(), format!("*{path}").to_variant())])?;
         edit.verdict(Verdict::yes(setting));
+        // The engine loads the scene anew under its own path, which another one has then.
+        if scene_files::is_scene_file(&path) && ResourceLoader::singleton().has_cached(&path) {
+            edit.fact(
+                "warning",
+                "the editor holds this scene already, and then the engine logs errors instead of making \
+                 the editor's own node of it: games have the autoload at once, `@tool` scripts after the \
+                 editor's next start",
+            );
+        }
         Ok(edit)
     }
 }
