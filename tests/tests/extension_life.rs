@@ -46,8 +46,10 @@ fn life() {
     let mut failed = Vec::new();
     let mut run = |name: &str, part: &mut dyn FnMut()| {
         let begun = Instant::now();
-        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(part)).is_err() {
-            failed.push(name.to_owned());
+        if let Err(panic) = std::panic::catch_unwind(std::panic::AssertUnwindSafe(part)) {
+            let why = panic.downcast_ref::<String>().map(String::as_str);
+            let why = why.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or_default();
+            failed.push(format!("{name}: {why}"));
         }
         println!("{name}: {:?}", begun.elapsed());
     };
@@ -57,7 +59,7 @@ fn life() {
     run("native extensions", &mut || native_extensions(&editor, &client));
     run("random changes", &mut || random_changes(&editor, &client));
     run("random calls", &mut || random_calls(&editor));
-    assert!(failed.is_empty(), "failed: {failed:?}");
+    assert!(failed.is_empty(), "failed: {failed:#?}");
     drop(client);
     let broken = [
         "Broken",

@@ -163,11 +163,11 @@ const KNOWN: &[&str] = &[
     // A scene with 3D nodes is closed.
     "Condition \"!is_inside_tree()\" is true. Returning: Transform3D()",
     // A scene that an open one has instances of becomes an autoload; the answer warns of it.
-    "Another resource is loaded from path 'res://probes/",
-    "Failed to instantiate scene state of \"res://probes/",
-    "Failed to create an autoload, path is not pointing to a scene or a script: res://probes/",
+    "(possible cyclic resource inclusion).",
+    "Failed to instantiate scene state of \"res://",
+    "Failed to create an autoload, path is not pointing to a scene or a script: ",
     "update_autoload (editor/settings/editor_autoload_settings.cpp",
-    "remove_named_global_constant (modules/gdscript/gdscript.cpp",
+    "Condition \"!named_globals.has(p_name)\" is true.",
     // Seen once, not again with the same seed: somebody looks up an object by an id that never was.
     "Condition \"slot >= slot_max\" is true. Returning: nullptr",
 ];

@@ -49,7 +49,7 @@ fn files_and_settings() {
         "Failed to instantiate scene state of \"res://probes/sub.tscn\"",
         "Failed to create an autoload, path is not pointing to a scene or a script: res://probes/sub",
         "update_autoload (editor/settings/editor_autoload_settings.cpp",
-        "remove_named_global_constant (modules/gdscript/gdscript.cpp",
+        "Condition \"!named_globals.has(p_name)\" is true.",
     ]);
 }
 

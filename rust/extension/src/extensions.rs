@@ -12,10 +12,11 @@ pub(crate) mod run;
 mod watch;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 use std::time::{Duration, Instant};
 
 use godot::builtin::Callable;
@@ -164,6 +165,8 @@ pub(crate) struct Extensions {
     watch: Watch,
     /// The watch has seen something that the editor has to look at.
     unseen: Cell<bool>,
+    /// Scripts that the watch saw change, for the next look.
+    changed: RefCell<BTreeSet<String>>,
     pub(crate) nested: Nested,
     /// Taken away with the server.
     named: RefCell<Option<native::Named>>,
@@ -182,6 +185,7 @@ impl Extensions {
             stirred: Cell::new(Some(Instant::now() - DEBOUNCE)),
             watch: Watch::start(project),
             unseen: Cell::new(false),
+            changed: RefCell::default(),
             nested: Nested::default(),
             named: RefCell::new(Some(native::Named::new())),
             playing: Cell::new(false),
@@ -202,12 +206,24 @@ impl Extensions {
         self.stirred.set(Some(Instant::now()));
     }
 
+    /// Takes over what the watch has seen.
+    pub(crate) fn take_news(&self) {
+        let news = self.watch.take_news();
+        if !news.is_empty() {
+            self.unseen.set(true);
+            self.changed.borrow_mut().extend(news);
+        }
+    }
+
     /// Whether the editor has to look at the project.
     pub(crate) fn wants_scan(&self) -> bool {
-        if self.watch.take_news() {
-            self.unseen.set(true);
-        }
+        self.take_news();
         self.unseen.get() && !main_thread::is_scanning()
+    }
+
+    /// Has the watch look at the scripts now. What is answered is disconnected when it has.
+    pub(crate) fn look_now(&self) -> Receiver<()> {
+        self.watch.look_now()
     }
 
     /// Has the editor look at the project when the scripts on disk are others: it tells when it has.
@@ -245,6 +261,7 @@ impl Extensions {
 pub(crate) fn refresh(app: &Rc<App>) -> Changes {
     let state = &app.extensions;
     state.stirred.set(None);
+    reread_classes(&std::mem::take(&mut *state.changed.borrow_mut()));
     let found = discovery::candidates();
     let mut changes = Changes::default();
     let gone: Vec<String> = {
@@ -286,6 +303,15 @@ pub(crate) fn refresh(app: &Rc<App>) -> Changes {
     });
     app.shared.activity.touch();
     changes
+}
+
+/// A scan tells changed files by their time in whole seconds, so of two changes within one the editor
+/// may have seen the first alone.
+fn reread_classes(changed: &BTreeSet<String>) {
+    let Some(mut files) = EditorInterface::singleton().get_resource_filesystem() else { return };
+    for path in changed {
+        files.update_file(path);
+    }
 }
 
 /// Tells extensions that the game was started or stopped (X13.2).

@@ -380,9 +380,9 @@ impl Pump {
                 if self.progress_dialog_is_open() {
                     break;
                 }
-                let lock = self.lock();
+                // A job may have become one that waits, and then holds the lock.
                 while spent < budget
-                    && let Some(job) = queue.next(false, &lock)
+                    && let Some(job) = queue.next(false, &self.lock())
                 {
                     let begun = Instant::now();
                     self.run(app, job);

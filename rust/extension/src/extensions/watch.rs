@@ -6,7 +6,7 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -22,42 +22,69 @@ type Stamp = (Option<SystemTime>, u64);
 
 /// The thread. It ends when this is dropped, before the library can be unloaded.
 pub(crate) struct Watch {
-    news: Arc<AtomicBool>,
+    shared: Arc<Shared>,
+    /// Whoever sends has the thread look now, and drop what was sent when it has.
+    thread: Option<(Sender<Sender<()>>, JoinHandle<()>)>,
+}
+
+#[derive(Default)]
+struct Shared {
+    is_news: AtomicBool,
+    /// `res://` paths of scripts that came, went or changed.
+    news: Mutex<BTreeSet<String>>,
     /// Scripts that count, whatever their text says: `res://` paths.
-    known: Arc<Mutex<BTreeSet<String>>>,
-    thread: Option<(Sender<()>, JoinHandle<()>)>,
+    known: Mutex<BTreeSet<String>>,
 }
 
 impl Watch {
     pub(crate) fn start(project: &Path) -> Self {
-        let (news, known) =
-            (Arc::<AtomicBool>::default(), Arc::<Mutex<BTreeSet<String>>>::default());
-        let (stop, stopped) = mpsc::channel();
-        let (project, tell, heeded) = (project.to_owned(), Arc::clone(&news), Arc::clone(&known));
+        let shared = Arc::<Shared>::default();
+        let (ask, asked) = mpsc::channel::<Sender<()>>();
+        let (project, told) = (project.to_owned(), Arc::clone(&shared));
         let thread = std::thread::Builder::new().name("mcp-scripts".to_owned()).spawn(move || {
             let mut seen = look(&project);
             let mut rest = PERIOD;
-            while stopped.recv_timeout(rest) == Err(RecvTimeoutError::Timeout) {
+            loop {
+                let waiting = match asked.recv_timeout(rest) {
+                    Ok(waiting) => Some(waiting),
+                    Err(RecvTimeoutError::Timeout) => None,
+                    Err(RecvTimeoutError::Disconnected) => return,
+                };
                 let begun = Instant::now();
                 let now = look(&project);
-                if differs(&project, &seen, &now, &heeded.lock()) {
-                    tell.store(true, Ordering::Release);
+                let differing = differing(&project, &seen, &now, &told.known.lock());
+                if !differing.is_empty() {
+                    told.news.lock().extend(differing);
+                    told.is_news.store(true, Ordering::Release);
                 }
                 seen = now;
                 rest = PERIOD.max(begun.elapsed() * REST_PER_WORK);
+                drop(waiting);
             }
         });
         // Without the thread, the editor's own looks remain.
-        Self { news, known, thread: thread.ok().map(|it| (stop, it)) }
+        Self { shared, thread: thread.ok().map(|it| (ask, it)) }
     }
 
     pub(crate) fn heed(&self, paths: BTreeSet<String>) {
-        *self.known.lock() = paths;
+        *self.shared.known.lock() = paths;
     }
 
-    /// Whether an extension may have come, gone or changed since this was asked last.
-    pub(crate) fn take_news(&self) -> bool {
-        self.news.load(Ordering::Acquire) && self.news.swap(false, Ordering::AcqRel)
+    /// Scripts that may have come, gone or changed as extensions since this was asked last.
+    pub(crate) fn take_news(&self) -> BTreeSet<String> {
+        match self.shared.is_news.swap(false, Ordering::AcqRel) {
+            true => std::mem::take(&mut *self.shared.news.lock()),
+            false => BTreeSet::new(),
+        }
+    }
+
+    /// Has the thread look at once. What is answered is disconnected when it has.
+    pub(crate) fn look_now(&self) -> Receiver<()> {
+        let (done, looked) = mpsc::channel();
+        if let Some((ask, _)) = &self.thread {
+            let _ = ask.send(done);
+        }
+        looked
     }
 }
 
@@ -72,22 +99,25 @@ impl Drop for Watch {
     }
 }
 
-fn differs(
+/// `res://` paths of the extensions among the scripts that are not as they were.
+fn differing(
     project: &Path,
     before: &BTreeMap<PathBuf, Stamp>,
     now: &BTreeMap<PathBuf, Stamp>,
     known: &BTreeSet<String>,
-) -> bool {
-    let is_known = |path: &Path| {
+) -> Vec<String> {
+    let resource = |path: &Path| {
         let inside = path.strip_prefix(project).unwrap_or(path);
-        known.contains(&format!("res://{}", inside.to_string_lossy().replace('\\', "/")))
+        format!("res://{}", inside.to_string_lossy().replace('\\', "/"))
     };
-    let gone = before.keys().any(|it| !now.contains_key(it) && is_known(it));
     let is_ours = |path: &Path| {
-        is_known(path)
+        known.contains(&resource(path))
             || fs::read(path).is_ok_and(|it| it.windows(MARK.len()).any(|it| it == MARK.as_bytes()))
     };
-    gone || now.iter().any(|(path, stamp)| before.get(path) != Some(stamp) && is_ours(path))
+    let gone = before.keys().filter(|it| !now.contains_key(*it) && known.contains(&resource(it)));
+    let changed = now.iter().filter(|(path, stamp)| before.get(*path) != Some(stamp));
+    let changed = changed.map(|(path, _)| path).filter(|it| is_ours(it));
+    gone.chain(changed).map(|it| resource(it)).collect()
 }
 
 /// Every script, and every settings file of an addon, with what tells that it was written.
@@ -134,22 +164,23 @@ mod tests {
         let mut seen = look(&folder);
         let mut news = |known: &BTreeSet<String>| {
             let now = look(&folder);
-            let differs = differs(&folder, &seen, &now, known);
+            let news = differing(&folder, &seen, &now, known);
             seen = now;
-            differs
+            news
         };
         write("sub/plain.gd", "extends Node");
         write("sub/.hidden/b.gd", "extends MCPToolkitExtension");
-        assert!(!news(&known));
+        assert_eq!(news(&known), [""; 0]);
         write("sub/a.gd", "extends MCPToolkitExtension");
-        assert!(news(&known) && !news(&known));
+        assert_eq!(news(&known), ["res://sub/a.gd"]);
+        assert_eq!(news(&known), [""; 0]);
         known.insert("res://sub/a.gd".to_owned());
         write("sub/a.gd", "extends Node");
-        assert!(news(&known), "a known one changes into something else");
+        assert_eq!(news(&known), ["res://sub/a.gd"], "a known one changes into something else");
         fs::remove_file(folder.join("sub/plain.gd")).expect("removed");
-        assert!(!news(&known));
+        assert_eq!(news(&known), [""; 0]);
         fs::remove_file(folder.join("sub/a.gd")).expect("removed");
-        assert!(news(&known));
+        assert_eq!(news(&known), ["res://sub/a.gd"]);
         fs::remove_dir_all(&folder).expect("removed");
     }
 }

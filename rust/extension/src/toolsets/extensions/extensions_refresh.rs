@@ -1,3 +1,4 @@
+use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
 use crate::extensions;
@@ -37,6 +38,7 @@ impl RuntimeTool for ExtensionsRefresh {
         let Some(mut system) = editor.interface().get_resource_filesystem() else {
             return Err(ToolError::internal("the editor has no file system"));
         };
+        let looked = editor.app().extensions.look_now();
         let (mut started, mut quiet) = (false, None);
         Ok(Outcome::Wait(Box::new(move |editor| -> Option<Answer> {
             if is_scanning() {
@@ -44,7 +46,11 @@ impl RuntimeTool for ExtensionsRefresh {
                 return None;
             }
             if !started {
+                if looked.try_recv() == Err(TryRecvError::Empty) {
+                    return None;
+                }
                 started = true;
+                editor.app().extensions.take_news();
                 system.scan();
                 return None;
             }
