@@ -8,6 +8,7 @@ pub mod editor;
 pub mod examples;
 pub mod notation;
 pub mod pack;
+pub mod parts;
 pub mod project_files;
 pub mod reference;
 pub mod wire;

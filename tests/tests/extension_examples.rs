@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use godot_mcp_tests::client::{Client, Era};
 use godot_mcp_tests::editor::{Editor, Human, Launch, copy_folder, repository};
+use godot_mcp_tests::parts::Parts;
 use godot_mcp_tests::wire::Wire;
 use serde_json::{Value, json};
 
@@ -27,24 +28,17 @@ fn examples_of_the_source_document() {
         status["extensions"].as_array().map(Vec::len) == Some(6)
     });
     client.ok("open_scene", json!({"scene_path": SCENE}));
-    let failed: Vec<String> = [
-        ("all are registered", registered as fn(&Editor, &Client, &mut Human)),
-        ("quick start", quick_start),
-        ("errors and hints", errors_and_hints),
-        ("paths and text", paths_and_text),
-        ("pages", pages),
-        ("cancellation", cancellation),
-        ("undo", undo),
-        ("saves", saves),
-        ("by name", by_name),
-    ]
-    .into_iter()
-    .filter_map(|(name, part)| {
-        let part = std::panic::AssertUnwindSafe(|| part(&editor, &client, &mut human));
-        std::panic::catch_unwind(part).err().map(|_| name.to_owned())
-    })
-    .collect();
-    assert!(failed.is_empty(), "failed: {failed:?}");
+    let mut parts = Parts::default();
+    parts.run("all are registered", || registered(&editor, &client, &mut human));
+    parts.run("quick start", || quick_start(&editor, &client, &mut human));
+    parts.run("errors and hints", || errors_and_hints(&editor, &client, &mut human));
+    parts.run("paths and text", || paths_and_text(&editor, &client, &mut human));
+    parts.run("pages", || pages(&editor, &client, &mut human));
+    parts.run("cancellation", || cancellation(&editor, &client, &mut human));
+    parts.run("undo", || undo(&editor, &client, &mut human));
+    parts.run("saves", || saves(&editor, &client, &mut human));
+    parts.run("by name", || by_name(&editor, &client, &mut human));
+    parts.end();
     assert!(editor.alive());
     drop((client, human));
     editor.quit_after(&["FilesExample", "shapes.fail", "shapes_fail"]);

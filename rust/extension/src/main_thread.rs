@@ -20,6 +20,7 @@ use godot_mcp_core::gate::Admitted;
 use godot_mcp_core::journal::Ticket;
 use godot_mcp_core::{Answer, CancelFlag, Code, SafetyClass, Site, ToolError};
 use parking_lot::{Condvar, Mutex};
+use serde_json::json;
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -109,20 +110,20 @@ impl Job {
 
     /// Why the job must not start any more.
     pub(crate) fn overdue(&self) -> Option<ToolError> {
-        expired(&self.cancel, self.deadline, false)
+        let why = expired(&self.cancel, self.deadline, "its turn came; it has not run")?;
+        Some(why.details(json!({"may_have_applied": false, "started": false})))
     }
 }
 
-fn expired(cancel: &CancelFlag, deadline: Instant, started: bool) -> Option<ToolError> {
-    let details = serde_json::json!({"may_have_applied": started});
+fn expired(cancel: &CancelFlag, deadline: Instant, before: &str) -> Option<ToolError> {
     if cancel.is_cancelled() {
-        return Some(ToolError::new(Code::Cancelled, "the caller cancelled").details(details));
+        return Some(ToolError::new(Code::Cancelled, "the caller cancelled"));
     }
     if Instant::now() >= deadline {
+        let message = format!("the deadline passed before {before}");
         return Some(
-            ToolError::new(Code::Timeout, "the deadline passed before the call could finish")
-                .hint("`health_check` says what the editor is busy with")
-                .details(details),
+            ToolError::new(Code::Timeout, message)
+                .hint("`health_check` says what the editor is busy with"),
         );
     }
     None
@@ -541,11 +542,13 @@ impl Pump {
                 true => CancelFlag::default(),
                 false => it.job.cancel.clone(),
             };
-            let started = it.job.is_edit();
             // A project command cannot be stopped: dropped, it would run on with nobody to settle it.
             let lasts = it.job.call.spec().outlives_deadline;
-            if !lasts && let Some(why) = expired(&cancel, it.job.deadline, started) {
-                it.job.answer(Err(why));
+            if !lasts && let Some(why) = expired(&cancel, it.job.deadline, "the call could finish")
+            {
+                let may_have_applied = it.job.is_edit();
+                let details = json!({"may_have_applied": may_have_applied, "started": true});
+                it.job.answer(Err(why.details(details)));
                 continue;
             }
             let name = it.job.call.spec().name.clone();
@@ -668,7 +671,7 @@ mod tests {
     use godot_mcp_core::gate::{Gate, GateSettings};
     use godot_mcp_core::paths::Roots;
     use godot_mcp_core::registry::Registry;
-    use serde_json::{Map, json};
+    use serde_json::Map;
 
     use super::*;
 
@@ -775,7 +778,8 @@ mod tests {
         queue.sweep();
         let timeout = refusal(&mut late_answer);
         assert_eq!(timeout.code, Code::Timeout);
-        assert_eq!(timeout.details, Some(json!({"may_have_applied": false})));
+        assert_eq!(timeout.details, Some(json!({"may_have_applied": false, "started": false})));
+        assert!(timeout.message.contains("has not run"), "{timeout}");
         assert_eq!(refusal(&mut left_answer).code, Code::Cancelled);
         assert!(queue.next(true, &Lock::default()).is_none());
     }
