@@ -135,6 +135,7 @@ fn every_probe_has_the_right_outcome() {
     deletion(&mut it, &editor);
     creation(&mut it);
     contained(&mut it, &editor);
+    selected_when_it_goes(&mut it);
 
     assert!(it.problems.is_empty(), "{} problems:\n{}", it.problems.len(), it.problems.join("\n"));
     drop(it);
@@ -413,6 +414,24 @@ fn creation(it: &mut Probe) {
             json!({"parent_path": ".", "node_type": "Node", "node_name": name}),
             INVALID,
         );
+    }
+}
+
+/// The editor's tools show a selected node; the scene that it is in is made anew or closed all the same.
+fn selected_when_it_goes(it: &mut Probe) {
+    let scene = json!({"scene_path": SCENE, "confirm": true});
+    for node in ["Title", "Player", "Sub", "Animations", "Timer", "."] {
+        it.client.ok("select_nodes", json!({"node_paths": [node]}));
+        it.client.ok("reload_scene", scene.clone());
+        let selected = it.client.ok("get_selected_node", json!({}));
+        if selected["nodes"][0]["node_path"] != node {
+            it.note(format!("{node} is no longer selected after a reload: {selected}"));
+        }
+    }
+    for node in ["Title", "Player", "Animations"] {
+        it.client.ok("select_nodes", json!({"node_paths": [node]}));
+        it.client.ok("close_scene", scene.clone());
+        it.client.ok("open_scene", json!({"scene_path": SCENE}));
     }
 }
 

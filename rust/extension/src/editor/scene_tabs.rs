@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use godot::builtin::NodePath;
 use godot::classes::notify::NodeNotification;
 use godot::classes::{EditorInterface, EditorUndoRedoManager, Engine, Node, TabBar};
 use godot::global::Error;
@@ -117,6 +118,54 @@ pub(crate) fn note_switch() {
 /// frame's deferred calls has its own run at the end of the next frame.
 pub(crate) fn just_switched() -> bool {
     Engine::singleton().get_process_frames().saturating_sub(SWITCHED.with(Cell::get)) < 2
+}
+
+/// What the human has selected in a scene that is made anew. The editor's tools go on using a node that
+/// they show after it was freed, which ends the editor, so they are made to let it go first.
+pub(crate) struct Selection {
+    paths: Vec<NodePath>,
+    /// Frame in which it was let go; none when there was nothing.
+    cleared: Option<u64>,
+}
+
+impl Selection {
+    pub(crate) fn let_go(root: &Gd<Node>) -> Self {
+        let mut editor = EditorInterface::singleton();
+        let nothing = Self { paths: Vec::new(), cleared: None };
+        if editor.get_edited_scene_root().as_ref() != Some(root) {
+            return nothing;
+        }
+        let Some(mut selection) = editor.get_selection() else { return nothing };
+        let selected = selection.get_selected_nodes();
+        let paths = selected
+            .iter_shared()
+            .filter(|it| it == root || root.is_ancestor_of(it))
+            .map(|it| root.get_path_to(&it))
+            .collect();
+        selection.clear();
+        editor.edit_node(Gd::<Node>::null_arg());
+        Self { paths, cleared: Some(Engine::singleton().get_process_frames()) }
+    }
+
+    /// The editor tells its tools in the frame after, by deferred calls.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.cleared.is_none_or(|it| Engine::singleton().get_process_frames() >= it + 3)
+    }
+
+    /// Selects the nodes with the same paths in the new scene, as after a click.
+    pub(crate) fn give_back(&self, root: &Gd<Node>) {
+        let mut editor = EditorInterface::singleton();
+        if self.paths.is_empty() || editor.get_edited_scene_root().as_ref() != Some(root) {
+            return;
+        }
+        let Some(mut selection) = editor.get_selection() else { return };
+        selection.clear();
+        let nodes: Vec<_> = self.paths.iter().filter_map(|it| root.get_node_or_null(it)).collect();
+        nodes.iter().for_each(|it| selection.add_node(it));
+        if let [only] = nodes.as_slice() {
+            editor.edit_node(only);
+        }
+    }
 }
 
 /// A tab on its way out, with its unsaved changes. The tab in front stays in front.

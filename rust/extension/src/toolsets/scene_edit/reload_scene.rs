@@ -54,10 +54,11 @@ impl EditTool for ReloadScene {
                 // A reloaded scene has a new root, so the tab in front is known by its file then.
                 let front = editor.edited_scene().ok().map(|it| it.root().clone());
                 let mut asked = false;
+                let selection = scene_tabs::Selection::let_go(&root);
                 Ok(scene_tabs::settled(format!("\"{path}\" was not reloaded"), move |_| {
                     if !asked {
                         // Reloading frees the scene, which may just have come to the front.
-                        if !scene_tabs::just_switched() {
+                        if selection.is_gone() && !scene_tabs::just_switched() {
                             EditorInterface::singleton().reload_scene_from_path(&path);
                             asked = true;
                         }
@@ -69,7 +70,11 @@ impl EditTool for ReloadScene {
                         _ => new.clone(),
                     };
                     let done = new.instance_id() != old && !scene_tabs::is_dirty(&new);
-                    (done && scene_tabs::switch_to(&back)).then(Map::new)
+                    let settled = done && scene_tabs::switch_to(&back);
+                    settled.then(|| {
+                        selection.give_back(&new);
+                        Map::new()
+                    })
                 }))
             })
         };
