@@ -122,6 +122,11 @@ impl<H: ClientHandler> Client<H> {
         Self { runtime, service, heard: mpsc::unbounded_channel().1 }
     }
 
+    /// Says goodbye: the server ends the session.
+    pub fn leave(self) {
+        drop(self.runtime.block_on(self.service.cancel()));
+    }
+
     /// What the server said on its own, until it has been silent for `silence`.
     pub fn heard_until_silent(&mut self, silence: Duration) -> Vec<Heard> {
         let mut all = Vec::new();

@@ -4,11 +4,14 @@
 #![expect(clippy::print_stdout, reason = "says what it measured")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
 use godot_mcp_tests::client::{Client, Era, Heard};
 use godot_mcp_tests::editor::{Editor, Launch};
 use godot_mcp_tests::parts::Parts;
+use godot_mcp_tests::wire::Wire;
 use serde_json::{Value, json};
 
 const SCENE: &str = "res://probes/main.tscn";
@@ -44,12 +47,15 @@ fn life() {
         .env("GODOT_MCP_DEFAULT_TOOLSETS", "core,inspection,scene_edit,extensions")
         .start();
     let mut client = Client::connect(&editor, Era::Sessions);
+    // Read live.
+    editor.gd("ProjectSettings.set_setting(\"mcp_toolkit/concurrency/scene_lease_ttl_ms\", 500)");
     let mut parts = Parts::default();
     parts.run("seen by itself", || seen_by_itself(&editor, &mut client));
     parts.run("activated", || activated(&editor, &client));
     parts.run("tools call tools", || tools_call_tools(&editor, &client));
     parts.run("native extensions", || native_extensions(&editor, &client));
     parts.run("random changes", || random_changes(&editor, &client));
+    parts.run("tabs are held", || tabs_are_held(&editor));
     parts.run("random calls", || random_calls(&editor));
     parts.end();
     drop(client);
@@ -342,8 +348,65 @@ fn winners(disk: &BTreeMap<u64, OnDisk>) -> BTreeMap<u64, OnDisk> {
     winners
 }
 
-/// X5.6, X10.2 and X10.4: random clients with slow, endless and abandoned calls. Every call ends, changes
-/// do not overlap, no handler runs twice, and no lock is left.
+/// X10.3: who works in a scene keeps its tab from other clients, for a time, and nobody waits alone.
+fn tabs_are_held(editor: &Editor) {
+    // The time that this editor is set to, and room for a busy machine.
+    const HELD: Duration = Duration::from_secs(4);
+    const OTHER: &str = "res://probes/sub.tscn";
+    let open = |client: &Client, path: &str| {
+        let begun = Instant::now();
+        let answer = client.call_raw("open_scene", &json!({"scene_path": path}));
+        assert_ne!(answer.is_error, Some(true), "{answer:?}");
+        (begun.elapsed(), json!(answer.meta)["concurrency"].clone())
+    };
+    let [one, two] = [(); 2].map(|()| Client::connect(editor, Era::Sessions));
+    // From the client of the tests before.
+    open(&one, OTHER);
+    for path in [SCENE, OTHER, SCENE, OTHER, SCENE] {
+        let (_, waited) = open(&one, path);
+        assert_ne!(waited["reason"], "scene_lease", "alone, nobody waits");
+    }
+    let (took, waited) = open(&two, OTHER);
+    assert_eq!(
+        (&waited["reason"], &waited["holder_scene"]),
+        (&json!("scene_lease"), &json!(SCENE))
+    );
+    assert!(waited["queued_ms"].as_u64() > Some(100) && took < HELD, "{took:?}: {waited}");
+    // The other way round; a holder that goes on working is not waited for longer.
+    let (done, busy) = (std::sync::atomic::AtomicBool::new(false), &two);
+    let (took, waited) = std::thread::scope(|scope| {
+        let opened = scope.spawn(|| {
+            let client = Client::connect(editor, Era::Modern);
+            let opened = open(&client, SCENE);
+            done.store(true, std::sync::atomic::Ordering::Release);
+            opened
+        });
+        while !done.load(std::sync::atomic::Ordering::Acquire) {
+            busy.ok("get_scene_tree", json!({}));
+        }
+        opened.join().expect("a client")
+    });
+    assert_eq!(waited["reason"], "scene_lease", "{waited}");
+    assert!(took < HELD, "{took:?}");
+    // A client that leaves frees its tab at once, one of the stateless protocol with its connection.
+    one.ok("get_scene_tree", json!({}));
+    one.leave();
+    let (took, waited) = open(&two, OTHER);
+    assert!(took < HELD && waited["reason"] != "scene_lease", "{took:?}: {waited}");
+    let modern = Client::connect(editor, Era::Modern);
+    open(&modern, OTHER);
+    modern.ok("get_scene_tree", json!({}));
+    drop(modern);
+    two.leave();
+    let last = Client::connect(editor, Era::Sessions);
+    let (took, waited) = open(&last, SCENE);
+    assert!(took < HELD && waited["reason"] != "scene_lease", "{took:?}: {waited}");
+    last.leave();
+}
+
+/// X5.6, X10.2 and X10.4: random clients with slow, endless and abandoned calls, that want
+/// other tabs, and come and go. Every call ends, changes do not overlap, no handler runs twice, and no
+/// lock is left.
 fn random_calls(editor: &Editor) {
     const CLIENTS: u64 = 4;
     const EACH: u64 = 25;
@@ -368,7 +431,7 @@ fn random_calls(editor: &Editor) {
         func _exclusive(p, ctx) -> Dictionary:\n\treturn await _change(p, ctx)\n\
         func _read(p, _ctx) -> Dictionary:\n\tawait _wait(p)\n\treturn MCPToolkitSuccess.ok()\n\
         func _stuck(p, ctx) -> Dictionary:\n\tawait _wait(p)\n\tawait ctx.cancelled\n\treturn {}\n\
-        func _report(_p, _ctx) -> Dictionary:\n\treturn MCPToolkitSuccess.ok({\"twice\": runs.values().filter(func(it): return it > 1).size(), \"runs\": runs.size(), \"inside\": inside, \"overlaps\": overlaps})\n";
+        func _report(_p, _ctx) -> Dictionary:\n\treturn MCPToolkitSuccess.ok({\"twice\": runs.values().filter(func(it): return it > 1).size(), \"runs\": runs.keys().filter(func(it): return not it.begins_with(\"gone\")).size(), \"inside\": inside, \"overlaps\": overlaps})\n";
     write(editor, "many.gd", &script("ManyTools", &register, rest));
     let client = Client::connect(editor, Era::Modern);
     client.ok("extensions_refresh", json!({}));
@@ -392,6 +455,15 @@ fn random_calls(editor: &Editor) {
                             [random.below(6) as usize];
                         // The stuck ones take a second each, so they are few.
                         let kind = if kind == "stuck" && index % 5 != 0 { "read" } else { kind };
+                        match random.below(12) {
+                            0 => {
+                                let scene = [SCENE, "res://probes/sub.tscn"];
+                                let path = scene[random.below(2) as usize];
+                                client.ok("open_scene", json!({"scene_path": path}));
+                            }
+                            1 => abandon(editor, kind, &format!("gone {who}.{index}")),
+                            _ => {}
+                        }
                         let args =
                             json!({"id": format!("{who}.{index}"), "frames": random.below(6)});
                         match (client.call(&format!("many_{kind}"), args), kind) {
@@ -405,7 +477,8 @@ fn random_calls(editor: &Editor) {
                         }
                         ended += 1;
                         if random.below(10) == 0 {
-                            client = Client::connect(editor, Era::Sessions);
+                            let new = Client::connect(editor, Era::Sessions);
+                            std::mem::replace(&mut client, new).leave();
                         }
                     }
                     (ended, idle, unknown)
@@ -433,4 +506,13 @@ fn random_calls(editor: &Editor) {
         begun.elapsed()
     );
     std::fs::remove_file(editor.project.join("many.gd")).expect("removed");
+}
+
+/// A call whose client hangs up before the answer.
+fn abandon(editor: &Editor, kind: &str, id: &str) {
+    let mut wire = Wire::connect(&editor.url, &editor.token);
+    let request = wire.bytes_of_call(&format!("many_{kind}"), &json!({"id": id, "frames": 30}));
+    let address = editor.url.trim_start_matches("http://").trim_end_matches("/mcp");
+    let mut stream = TcpStream::connect(address).expect("the server listens");
+    stream.write_all(&request).expect("sent");
 }

@@ -55,9 +55,7 @@ fn files_and_settings() {
 
 /// The engine cannot make the editor's own node of a scene that is loaded; the answer says so.
 fn autoload_of_a_loaded_scene(editor: &Editor, client: &Client) {
-    let register = |scene: &str| {
-        json!({"name": "Loaded", "path": format!("res://probes/{scene}.tscn"), "confirm": true})
-    };
+    let register = |scene: &str| json!({"name": "Loaded", "path": format!("res://probes/{scene}.tscn"), "confirm": true});
     editor.gd("Engine.set_meta(&\"held\", load(\"res://probes/sub.tscn\"))");
     let warned = client.ok("register_autoload", register("sub"));
     assert!(warned["warning"].to_string().contains("next start"), "{warned}");

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, Weak};
 
 use serde_json::{Map, Value};
 
@@ -30,6 +30,50 @@ impl CancelFlag {
     }
 }
 
+/// A client that is there: its session, or its open connections. It has left when the last clone is
+/// dropped.
+#[derive(Clone, Debug, Default)]
+pub struct Visit(Arc<()>);
+
+impl Visit {
+    pub fn peer(&self) -> Peer {
+        Peer(Arc::downgrade(&self.0))
+    }
+}
+
+/// Who calls. The default is nobody.
+#[derive(Clone, Debug, Default)]
+pub struct Peer(Weak<()>);
+
+impl Peer {
+    /// False for nobody.
+    pub fn is_there(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
+    /// The visit, while it lasts.
+    pub fn visit(&self) -> Option<Visit> {
+        self.0.upgrade().map(Visit)
+    }
+}
+
+impl PartialEq for Peer {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.ptr_eq(&other.0)
+    }
+}
+
+/// How long a call waited for its turn, and why (X10.3). The host fills it in, the server sends it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Waited {
+    pub queued_ms: u64,
+    pub reason: &'static str,
+    /// Scene whose tab another client held.
+    pub holder_scene: Option<String>,
+}
+
+pub type WaitedSlot = Arc<OnceLock<Waited>>;
+
 /// Receives progress of a long call: done, total when known, and a sentence. Never blocks.
 pub type ProgressSink = Arc<dyn Fn(f64, Option<f64>, &str) + Send + Sync>;
 
@@ -45,6 +89,8 @@ pub struct ToolCall {
     pub text: Option<Arc<str>>,
     /// Name that the client gave itself, for audit and the dock.
     pub client: String,
+    pub peer: Peer,
+    pub waited: WaitedSlot,
     pub cancel: CancelFlag,
     pub progress: Option<ProgressSink>,
     pub log: Option<LogSink>,
@@ -60,6 +106,8 @@ impl ToolCall {
             arguments,
             text: None,
             client: String::new(),
+            peer: Peer::default(),
+            waited: WaitedSlot::default(),
             cancel: CancelFlag::default(),
             progress: None,
             log: None,

@@ -19,6 +19,7 @@ pub mod game_log;
 pub mod gate;
 pub mod heartbeat;
 pub mod journal;
+pub mod lease;
 pub mod paging;
 pub mod path_uses;
 pub mod paths;

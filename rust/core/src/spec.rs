@@ -62,6 +62,21 @@ pub struct ToolSpec {
     pub hints: Hints,
     /// A read that must not run beside a change.
     pub exclusive: bool,
+    pub tab: TabUse,
+}
+
+/// What a call does to the scene tab in front, which another client may hold (X10.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TabUse {
+    /// It works in the scene, if at all.
+    #[default]
+    Stays,
+    /// None of its business: it does not hold the tab either.
+    Apart,
+    /// Brings the scene of the argument `scene_path` to the front.
+    Opens,
+    /// Closes the scene of that argument, or the one in front.
+    Closes,
 }
 
 /// What only tools of the project say of themselves.
@@ -108,6 +123,7 @@ impl ToolSpec {
             examples: Vec::new(),
             hints: Hints::default(),
             exclusive: false,
+            tab: TabUse::default(),
         }
     }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use godot_mcp_core::approval::{Ask, Grant, Proposal, Verdict, denied};
 use godot_mcp_core::audit;
-use godot_mcp_core::call::{LogSink, ProgressSink};
+use godot_mcp_core::call::{LogSink, Peer, ProgressSink, WaitedSlot};
 use godot_mcp_core::commands::limits;
 use godot_mcp_core::gate::Admitted;
 use godot_mcp_core::journal::{self, Begun, Settled, Ticket};
@@ -22,7 +22,7 @@ use tokio::time::{sleep, sleep_until, timeout, timeout_at};
 use crate::app::Shared;
 use crate::batch;
 use crate::commands;
-use crate::main_thread::{Finished, Job, Within};
+use crate::main_thread::{Finished, Job, Turn, Within};
 use crate::tool::Runner;
 use crate::toolsets;
 
@@ -44,6 +44,8 @@ struct Notes {
 
 /// How a call runs, beside what it does.
 struct Way {
+    peer: Peer,
+    waited: WaitedSlot,
     cancel: CancelFlag,
     progress: Option<ProgressSink>,
     log: Option<LogSink>,
@@ -133,7 +135,8 @@ async fn pass(
     arguments_hash: &str,
     notes: &mut Notes,
 ) -> Answer {
-    let ToolCall { name, arguments, text, client, cancel, progress, log, answers } = call;
+    let ToolCall { name, arguments, text, client, peer, waited, cancel, progress, log, answers } =
+        call;
     if let Some(limit) = &shared.rate_limit {
         limit.take(&client)?;
     }
@@ -151,7 +154,7 @@ async fn pass(
         }
         _ => {}
     }
-    let way = Way { cancel, progress, log, answers, within };
+    let way = Way { peer, waited, cancel, progress, log, answers, within };
     if admitted.spec().class == SafetyClass::ReadOnly || admitted.dry_run {
         return run_unrecorded(shared, admitted, &way).await;
     }
@@ -439,6 +442,8 @@ async fn queue(
         call,
         ticket: ticket.clone(),
         grant,
+        peer: way.peer.clone(),
+        turn: Turn::new(Arc::clone(&way.waited)),
         cancel: way.cancel.clone(),
         deadline,
         progress: way.progress.clone(),

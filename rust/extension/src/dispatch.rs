@@ -123,6 +123,7 @@ fn plain_text(result: &str) -> String {
 pub(crate) fn run(app: &Rc<App>, job: &mut Job) -> Result<Outcome, ToolError> {
     let editor = Editor::new(app, job.progress.clone()).for_caller(Caller {
         client: job.call.client.clone(),
+        peer: job.peer.clone(),
         cancel: job.cancel.clone(),
         deadline: job.deadline,
         dry_run: job.call.dry_run,

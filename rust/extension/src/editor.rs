@@ -50,7 +50,7 @@ use std::time::Instant;
 use godot::classes::{EditorInterface, Object, ResourceUid};
 use godot::obj::{Gd, Singleton};
 use godot_mcp_core::args::{ResPath, ResourcePath};
-use godot_mcp_core::call::ProgressSink;
+use godot_mcp_core::call::{Peer, ProgressSink};
 use godot_mcp_core::paths::{Access, Roots};
 use godot_mcp_core::{CancelFlag, Code, ToolError};
 
@@ -69,6 +69,7 @@ pub(crate) struct Editor {
 #[derive(Clone)]
 pub(crate) struct Caller {
     pub(crate) client: String,
+    pub(crate) peer: Peer,
     pub(crate) cancel: CancelFlag,
     pub(crate) deadline: Instant,
     pub(crate) dry_run: bool,
@@ -120,7 +121,10 @@ impl Editor {
     /// The scene in the current tab.
     pub(crate) fn edited_scene(&self) -> Result<Scene, ToolError> {
         match self.interface().get_edited_scene_root() {
-            Some(root) => Ok(Scene::new(root)),
+            Some(root) => {
+                self.app.pump.note_scene_used();
+                Ok(Scene::new(root))
+            }
             None => Err(ToolError::precondition("active_scene", "no scene is open in the editor")
                 .hint("open one with `open_scene`, or make one with `create_scene`")),
         }

@@ -4,7 +4,7 @@
 //! sleeps for it: same deadline, same idle cost, but on a condition variable. The engine's own
 //! value is remembered and put back when the server stops.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, Ref, RefCell};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -12,15 +12,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use godot::classes::{CanvasItem, DisplayServer, EditorInterface, Os};
+use godot::classes::{CanvasItem, DisplayServer, EditorInterface, Os, ProjectSettings};
 use godot::obj::{Gd, InstanceId, Singleton};
 use godot_mcp_core::approval::{Grant, Proposal};
-use godot_mcp_core::call::{LogSink, ProgressSink};
+use godot_mcp_core::call::{LogSink, Peer, ProgressSink, Waited, WaitedSlot};
 use godot_mcp_core::gate::Admitted;
 use godot_mcp_core::journal::Ticket;
+use godot_mcp_core::lease::SceneLease;
+use godot_mcp_core::spec::TabUse;
 use godot_mcp_core::{Answer, CancelFlag, Code, SafetyClass, Site, ToolError};
 use parking_lot::{Condvar, Mutex};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -45,6 +47,11 @@ const IDLE_GLANCE_PERIOD: Duration = Duration::from_millis(250);
 /// Time after the last call from which on the editor counts as idle.
 const IDLE_AFTER: Duration = Duration::from_secs(2);
 
+const LEASE_SETTING: &str = "mcp_toolkit/concurrency/scene_lease_ttl_ms";
+const LEASE_TIME: Duration = Duration::from_secs(8);
+/// Less than calls wait by default, so that none times out over it.
+const LONGEST_LEASE: Duration = Duration::from_secs(20);
+
 /// One admitted call on its way to the main thread.
 pub(crate) struct Job {
     pub(crate) call: Admitted,
@@ -52,6 +59,8 @@ pub(crate) struct Job {
     pub(crate) ticket: Option<Ticket>,
     /// What a human said to the plan before.
     pub(crate) grant: Option<Grant>,
+    pub(crate) peer: Peer,
+    pub(crate) turn: Turn,
     pub(crate) cancel: CancelFlag,
     pub(crate) deadline: Instant,
     pub(crate) progress: Option<ProgressSink>,
@@ -61,6 +70,43 @@ pub(crate) struct Job {
     pub(crate) reply: oneshot::Sender<Finished>,
     pub(crate) id: u64,
     pub(crate) within: Within,
+}
+
+/// How a job came to its turn, for whoever waits for it.
+pub(crate) struct Turn {
+    waited: WaitedSlot,
+    queued: Instant,
+    held_by: Option<Hold>,
+}
+
+impl Turn {
+    pub(crate) fn new(waited: WaitedSlot) -> Self {
+        Self { waited, queued: Instant::now(), held_by: None }
+    }
+
+    /// It has come, or never will.
+    fn tell(&mut self) {
+        let Some(hold) = self.held_by.take() else { return };
+        let queued_ms = u64::try_from(self.queued.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let (reason, holder_scene) = match hold {
+            Hold::Scan => ("scan", None),
+            Hold::Edit => ("mutation_lock", None),
+            Hold::Scene(scene) => ("scene_lease", Some(scene)),
+        };
+        // A call that a human was asked about is queued twice, and tells of the first time.
+        let _ = self.waited.set(Waited { queued_ms, reason, holder_scene });
+    }
+}
+
+/// What keeps a job from starting.
+#[derive(Clone, Debug, PartialEq)]
+enum Hold {
+    /// The file system scans or imports.
+    Scan,
+    /// An edit that is not over.
+    Edit,
+    /// Another client works in this scene, whose tab is in front.
+    Scene(String),
 }
 
 /// A call that waits for one that it made.
@@ -95,7 +141,8 @@ impl Job {
         self.call.spec().site == Site::SafeLane
     }
 
-    pub(crate) fn answer(self, answer: Answer) {
+    pub(crate) fn answer(mut self, answer: Answer) {
+        self.turn.tell();
         // The caller may have gone away; the answer then has no reader.
         let _ = self.reply.send(Finished::Answer(answer));
     }
@@ -206,19 +253,24 @@ impl Queue {
         self.waiting.load(Ordering::Acquire) == 0
     }
 
-    /// The next job for a lane.
+    /// The next job for a lane. One that only waits for a tab does not hold up those behind it.
     fn next(&self, safe_lane: bool, lock: &Lock) -> Option<Job> {
         let mut jobs = self.jobs.lock();
         let fits = |job: &Job| safe_lane || !job.is_safe_lane();
-        let free = |job: &Job| fits(job) && lock.allows(job);
+        let free = |job: &Job| fits(job) && lock.hold(job).is_none();
         let job = if let Some(index) = jobs.nested.iter().position(free) {
             jobs.nested.remove(index)
         } else if let Some(index) = jobs.reads.iter().position(fits) {
             jobs.reads.remove(index)
-        } else if jobs.edits.front().is_some_and(free) {
-            jobs.edits.pop_front()
         } else {
-            None
+            let index = jobs.edits.iter_mut().position(|job| {
+                job.turn.held_by = lock.hold(job).or(job.turn.held_by.take());
+                !matches!(lock.hold(job), Some(Hold::Scene(_)))
+            });
+            match index {
+                Some(index) if free(&jobs.edits[index]) => jobs.edits.remove(index),
+                _ => None,
+            }
         };
         self.left(usize::from(job.is_some()));
         job
@@ -256,9 +308,10 @@ impl Queue {
     /// Whether the safe lane has something that may start.
     fn has_safe_work(&self, lock: &Lock) -> bool {
         let jobs = self.jobs.lock();
-        let may = |job: &Job| job.is_safe_lane() && lock.allows(job);
+        let may = |job: &Job| job.is_safe_lane() && lock.hold(job).is_none();
+        let first = jobs.edits.iter().find(|it| !matches!(lock.hold(it), Some(Hold::Scene(_))));
         jobs.reads.iter().any(Job::is_safe_lane)
-            || jobs.edits.front().is_some_and(may)
+            || first.is_some_and(may)
             || jobs.nested.iter().any(may)
     }
 
@@ -278,24 +331,66 @@ impl Queue {
     }
 }
 
-/// Who keeps edits from starting.
+/// What keeps jobs from starting.
 #[derive(Default)]
-struct Lock {
+struct Lock<'a> {
     scanning: bool,
     /// Edits that are not over.
     holders: Vec<u64>,
+    tab: Option<Tab<'a>>,
 }
 
-impl Lock {
+/// The tab in front, and who works there.
+struct Tab<'a> {
+    lease: Ref<'a, SceneLease>,
+    scene: String,
+    time: Duration,
+}
+
+impl Lock<'_> {
     /// Edits run one at a time; what a running edit calls is part of it.
-    fn allows(&self, job: &Job) -> bool {
+    fn hold(&self, job: &Job) -> Option<Hold> {
         let is_inside = |holder: &u64| job.within.iter().any(|it| it.id == *holder);
-        !job.is_edit() || !self.scanning && self.holders.iter().all(is_inside)
+        if !job.is_edit() {
+            return None;
+        }
+        if let Some(tab) = self.tab.as_ref().filter(|it| it.keeps_out(job)) {
+            return Some(Hold::Scene(tab.scene.clone()));
+        }
+        if self.scanning {
+            return Some(Hold::Scan);
+        }
+        (!self.holders.iter().all(is_inside)).then_some(Hold::Edit)
     }
 
     fn is_free(&self) -> bool {
         !self.scanning && self.holders.is_empty()
     }
+}
+
+impl Tab<'_> {
+    /// Whether a job would take the tab from a client that works there (X10.3).
+    fn keeps_out(&self, job: &Job) -> bool {
+        // What a running call calls is part of it, and a preview moves nothing.
+        if self.scene.is_empty() || !job.within.is_empty() || job.call.dry_run {
+            return false;
+        }
+        let wanted = job.call.args.get("scene_path").and_then(Value::as_str).unwrap_or_default();
+        let takes_it = match job.call.spec().tab {
+            TabUse::Stays | TabUse::Apart => false,
+            TabUse::Opens => wanted != self.scene,
+            TabUse::Closes => wanted.is_empty() || wanted == self.scene,
+        };
+        let since = job.turn.queued;
+        takes_it && self.lease.keeps(&self.scene, &job.peer, since, Instant::now(), self.time)
+    }
+}
+
+/// How long a client keeps a tab after its last call, while another wants another one.
+fn lease_time() -> Duration {
+    let set = ProjectSettings::singleton().get_setting_ex(LEASE_SETTING).done().try_to::<i64>();
+    let msec = set.ok().and_then(|it| u64::try_from(it).ok());
+    msec.map_or(LEASE_TIME, |it| Duration::from_millis(it).min(LONGEST_LEASE))
 }
 
 fn take_overdue(jobs: &mut VecDeque<Job>) -> Vec<(Job, ToolError)> {
@@ -330,6 +425,9 @@ pub(crate) struct Pump {
     last_job: Cell<Option<Instant>>,
     /// Whether the engine's sleep paces the loop, as it was at the last glance.
     paced_by_sleep: Cell<bool>,
+    lease: RefCell<SceneLease>,
+    /// Whether the job that runs has worked in the edited scene.
+    scene_used: Cell<bool>,
     /// Outer none: not looked for yet. Inner none: this editor has none.
     progress_dialog: RefCell<Option<Option<InstanceId>>>,
 }
@@ -383,7 +481,7 @@ impl Pump {
                 }
                 // A job may have become one that waits, and then holds the lock.
                 while spent < budget
-                    && let Some(job) = queue.next(false, &self.lock())
+                    && let Some(job) = self.next(queue, false)
                 {
                     let begun = Instant::now();
                     self.run(app, job);
@@ -465,23 +563,55 @@ impl Pump {
         let budget = if app.shared.headless { HEADLESS_BUDGET } else { BUDGET };
         let start = Instant::now();
         while start.elapsed() < budget
-            && let Some(job) = queue.next(true, &self.lock())
+            && let Some(job) = self.next(queue, true)
         {
             self.run(app, job);
         }
     }
 
     /// Edits run one at a time, and wait while the file system scans or imports.
-    fn lock(&self) -> Lock {
+    fn lock(&self) -> Lock<'_> {
         let pending = self.pending.borrow();
         let holders = pending.iter().filter(|it| it.job.is_edit()).map(|it| it.job.id).collect();
-        Lock { scanning: is_scanning(), holders }
+        let scene = front_scene();
+        let tab = (!scene.is_empty()).then(|| Tab {
+            lease: self.lease.borrow(),
+            scene,
+            time: lease_time(),
+        });
+        Lock { scanning: is_scanning(), holders, tab }
+    }
+
+    fn next(&self, queue: &Queue, safe_lane: bool) -> Option<Job> {
+        // Let go before the job runs.
+        let lock = self.lock();
+        queue.next(safe_lane, &lock)
+    }
+
+    /// A call has looked at or changed the scene in front.
+    pub(crate) fn note_scene_used(&self) {
+        self.scene_used.set(true);
+    }
+
+    /// The client of a job that has worked in the scene in front, or has put it there, holds its tab.
+    fn renew_lease(&self, job: &Job) {
+        let used = self.scene_used.take();
+        let scene = match job.call.spec().tab {
+            TabUse::Opens => front_scene(),
+            TabUse::Stays if used => front_scene(),
+            _ => return,
+        };
+        if !scene.is_empty() && !job.call.dry_run {
+            self.lease.borrow_mut().renew(&job.peer, &scene, Instant::now());
+        }
     }
 
     fn run(&self, app: &Rc<App>, mut job: Job) {
         if let Some(why) = job.overdue() {
             return job.answer(Err(why));
         }
+        job.turn.tell();
+        self.scene_used.set(false);
         let name = job.call.spec().name.clone();
         app.shared.heartbeat.set_busy(format!("tool {name}"));
         let cursor = app.shared.feed.cursor();
@@ -500,6 +630,7 @@ impl Pump {
         if is_edit {
             resource_watch::suspect();
         }
+        self.renew_lease(&job);
         match outcome {
             Ok(Outcome::Done(reply)) => job.answer(Ok(reply)),
             Ok(Outcome::Wait(poll)) => self.pending.borrow_mut().push(Pending { job, poll }),
@@ -553,7 +684,9 @@ impl Pump {
             }
             let name = it.job.call.spec().name.clone();
             let editor = Editor::new(app, it.job.progress.clone());
+            self.scene_used.set(false);
             let answer = self.guarded(&name, || (it.poll)(&editor).transpose());
+            self.renew_lease(&it.job);
             match answer {
                 Ok(None) => rest.push(it),
                 Ok(Some(reply)) => it.job.answer(Ok(reply)),
@@ -654,6 +787,12 @@ impl Pump {
     }
 }
 
+/// `res://` path of the scene in front; empty when it has none.
+fn front_scene() -> String {
+    let root = EditorInterface::singleton().get_edited_scene_root();
+    root.map(|it| it.get_scene_file_path().to_string()).unwrap_or_default()
+}
+
 fn find_progress_dialog() -> Option<InstanceId> {
     let base = EditorInterface::singleton().get_base_control()?;
     let found = base.find_children_ex("*").type_("ProgressDialog").owned(false).done();
@@ -668,9 +807,12 @@ pub(crate) fn is_scanning() -> bool {
 mod tests {
     use std::path::Path;
 
+    use godot_mcp_core::Reply;
+    use godot_mcp_core::call::Visit;
     use godot_mcp_core::gate::{Gate, GateSettings};
     use godot_mcp_core::paths::Roots;
     use godot_mcp_core::registry::Registry;
+    use proptest::prelude::*;
     use serde_json::Map;
 
     use super::*;
@@ -688,6 +830,7 @@ mod tests {
     fn job(gate: &Gate, name: &str, deadline: Instant) -> (Job, oneshot::Receiver<Finished>) {
         let args = match name {
             "delete_node" => json!({"node_path": "A"}),
+            "open_scene" => json!({"scene_path": "res://b.tscn"}),
             _ => json!({}),
         };
         let args = args.as_object().cloned().unwrap_or_else(Map::new);
@@ -701,6 +844,8 @@ mod tests {
             call,
             ticket,
             grant,
+            peer: Peer::default(),
+            turn: Turn::new(WaitedSlot::default()),
             cancel,
             deadline,
             progress,
@@ -744,7 +889,7 @@ mod tests {
         let name = |it: Option<Job>| it.map(|it| it.call.spec().name.clone()).unwrap_or_default();
         assert_eq!(name(queue.next(false, &Lock::default())), "get_active_scene");
         assert_eq!(
-            name(queue.next(false, &Lock { scanning: true, holders: Vec::new() })),
+            name(queue.next(false, &Lock { scanning: true, ..Lock::default() })),
             "",
             "edits wait"
         );
@@ -764,6 +909,108 @@ mod tests {
         queue.submit(job);
         let error = refusal(&mut answer);
         assert!(error.code == Code::Busy && error.code.retryable(), "{error}");
+    }
+
+    fn tab(lease: &RefCell<SceneLease>, time: Duration) -> Tab<'_> {
+        Tab { lease: lease.borrow(), scene: "res://a.tscn".to_owned(), time }
+    }
+
+    /// X10.3: who wants another tab than the one in which somebody works waits, others do not.
+    #[test]
+    fn a_held_tab_holds_up_who_wants_another() {
+        let (gate, queue) = (gate(), Queue::default());
+        let (holder, other) = (Visit::default(), Visit::default());
+        let holding = holder.peer();
+        let lease = RefCell::new(SceneLease::default());
+        lease.borrow_mut().renew(&holder.peer(), "res://a.tscn", Instant::now());
+        let mut answers = Vec::new();
+        for (visit, name) in [
+            (&other, "close_scene"),
+            (&other, "open_scene"),
+            (&other, "delete_node"),
+            (&holder, "open_scene"),
+        ] {
+            let (mut job, answer) = job(&gate, name, later());
+            job.peer = visit.peer();
+            answers.push(answer);
+            queue.submit(job);
+        }
+        let next = |time: u64| {
+            let tab = Some(tab(&lease, Duration::from_secs(time)));
+            let job = queue.next(true, &Lock { tab, ..Lock::default() });
+            job.map(|it| (it.call.spec().name.clone(), it.peer == holding, it))
+        };
+        for (name, own) in [("delete_node", false), ("open_scene", true)] {
+            let (found, is_own, _) = next(60).expect("not held up");
+            assert_eq!((found.as_str(), is_own), (name, own));
+        }
+        assert!(next(60).is_none());
+        let (name, _, job) = next(0).expect("the time is over");
+        let slot = Arc::clone(&job.turn.waited);
+        job.answer(Err(ToolError::internal("test")));
+        let waited = slot.get().expect("told").clone();
+        assert_eq!((name.as_str(), waited.reason), ("close_scene", "scene_lease"));
+        assert_eq!(waited.holder_scene.as_deref(), Some("res://a.tscn"));
+        drop(holder);
+        assert!(next(60).is_some(), "who goes frees it at once");
+    }
+
+    proptest! {
+        /// X10.4: whatever clients ask, cancel and leave behind: one edit runs at a time, every call is
+        /// answered once, and nothing is left in the queue.
+        #[test]
+        fn every_call_ends(steps in prop::collection::vec((0..9_u8, 0..4_usize), 1..120)) {
+            let (gate, queue) = (gate(), Queue::default());
+            let lease = RefCell::new(SceneLease::default());
+            let mut visits: Vec<Visit> = (0..4).map(|_| Visit::default()).collect();
+            let (mut answers, mut cancels) = (Vec::new(), Vec::new());
+            let mut running: Vec<Job> = Vec::new();
+            let done = |job: Job| job.answer(Ok(Reply::Json(json!({}))));
+            let names = ["get_active_scene", "delete_node", "save_scene", "open_scene", "close_scene"];
+            let rest = (0..1_000).map(|index| ([5, 6, 7][index % 3], usize::MAX));
+            for (what, which) in steps.into_iter().chain(rest) {
+                let settling = which == usize::MAX;
+                match what {
+                    0..=4 => {
+                        let (mut job, answer) = job(&gate, names[usize::from(what)], later());
+                        job.peer = visits[which].peer();
+                        cancels.push(job.cancel.clone());
+                        answers.push(answer);
+                        queue.submit(job);
+                    }
+                    5 => queue.sweep(),
+                    6 => {
+                        let holders: Vec<u64> =
+                            running.iter().filter(|it| it.is_edit()).map(|it| it.id).collect();
+                        prop_assert!(holders.len() < 2, "two edits at once");
+                        let time = Duration::from_secs(if settling { 0 } else { 60 });
+                        let lock = Lock { scanning: !settling && which == 0, holders, tab: Some(tab(&lease, time)) };
+                        let next = queue.next(true, &lock);
+                        drop(lock);
+                        if let Some(job) = next {
+                            prop_assert!(job.is_edit() || job.call.spec().class == SafetyClass::ReadOnly);
+                            lease.borrow_mut().renew(&job.peer, "res://a.tscn", Instant::now());
+                            running.push(job);
+                        }
+                    }
+                    7 if !running.is_empty() => {
+                        let index = which % running.len();
+                        done(running.remove(index));
+                    }
+                    8 => {
+                        if let Some(it) = cancels.get(which) {
+                            it.cancel();
+                        }
+                        visits[which] = Visit::default();
+                    }
+                    _ => {}
+                }
+            }
+            prop_assert!(queue.is_empty() && running.is_empty());
+            for answer in &mut answers {
+                prop_assert!(answer.try_recv().is_ok(), "a call has no answer");
+            }
+        }
     }
 
     /// S2.3 and S2.5: what is overdue or abandoned is answered and never runs.

@@ -6,7 +6,7 @@ pub(crate) use godot_mcp_core::args::{
 };
 pub(crate) use godot_mcp_core::call::AnswerFuture;
 pub(crate) use godot_mcp_core::schema::AnyValue;
-pub(crate) use godot_mcp_core::spec::ToolSpec;
+pub(crate) use godot_mcp_core::spec::{TabUse, ToolSpec};
 pub(crate) use godot_mcp_core::{
     Answer, Code, Example, Reply, SafetyClass, Site, ToolError, UndoKind, suggest,
 };

@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
+use godot_mcp_core::call::Waited;
 use godot_mcp_core::{Answer, Code, Reply, ToolError};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::json;
@@ -15,6 +16,17 @@ pub(crate) fn result(answer: Answer, max_bytes: usize) -> CallToolResult {
             .unwrap_or_else(|bytes| failure(&too_large(bytes, max_bytes), max_bytes)),
         Err(error) => failure(&error, max_bytes),
     }
+}
+
+/// Says that the call has waited for others (X10.3).
+pub(crate) fn with_wait(mut result: CallToolResult, waited: Option<&Waited>) -> CallToolResult {
+    let Some(waited) = waited else { return result };
+    let mut told = json!({"queued_ms": waited.queued_ms, "reason": waited.reason});
+    if let Some(scene) = &waited.holder_scene {
+        told["holder_scene"] = json!(scene);
+    }
+    result.meta.get_or_insert_default().insert("concurrency".to_owned(), told);
+    result
 }
 
 /// Fails with the size of a reply that is too large.

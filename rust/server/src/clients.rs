@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use std::collections::HashMap;
+
 use godot_mcp_core::Host;
+use godot_mcp_core::call::{Peer, Visit};
 use parking_lot::Mutex;
 
 use crate::calls::guarded;
@@ -25,7 +28,13 @@ pub struct ClientInfo {
 pub(crate) struct Clients {
     host: Arc<dyn Host>,
     known: Mutex<Vec<Known>>,
+    /// Clients of the stateless protocol, by label.
+    visiting: Mutex<HashMap<String, Peer>>,
 }
+
+/// Clients that one connection has brought. They leave with their last connection.
+#[derive(Clone, Default)]
+pub(crate) struct Visits(Arc<Mutex<Vec<Visit>>>);
 
 struct Known {
     info: ClientInfo,
@@ -42,7 +51,7 @@ pub(crate) struct Presence {
 
 impl Clients {
     pub(crate) fn new(host: Arc<dyn Host>) -> Self {
-        Self { host, known: Mutex::default() }
+        Self { host, known: Mutex::default(), visiting: Mutex::default() }
     }
 
     pub(crate) fn list(&self) -> Vec<ClientInfo> {
@@ -52,6 +61,27 @@ impl Clients {
     /// Notes a request and returns the client's label: name and version.
     pub(crate) fn seen(&self, name: &str, version: &str, protocol_version: &str) -> String {
         self.note(name, version, protocol_version, 0)
+    }
+
+    /// The caller of a stateless request. All connections of one name and version are one client: the
+    /// protocol tells no more, and nobody should have to wait for their own other connection.
+    pub(crate) fn visitor(&self, label: &str, visits: &Visits) -> Peer {
+        let mut visiting = self.visiting.lock();
+        let mut visits = visits.0.lock();
+        if let Some(peer) = visiting.get(label)
+            && let Some(visit) = peer.visit()
+        {
+            if !visits.iter().any(|it| it.peer() == *peer) {
+                visits.push(visit);
+            }
+            return peer.clone();
+        }
+        visiting.retain(|_, it| it.is_there());
+        let visit = Visit::default();
+        let peer = visit.peer();
+        visits.push(visit);
+        visiting.insert(label.to_owned(), peer.clone());
+        peer
     }
 
     pub(crate) fn enter(

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -18,6 +20,7 @@ use tokio::time::{Sleep, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::clients::Visits;
 use crate::http::Routes;
 
 /// The editor shares its file handles with us, and 1,024 is a common limit for a process.
@@ -84,9 +87,10 @@ impl Connections {
 async fn serve(stream: TcpStream, routes: Arc<Routes>, stopping: CancellationToken) {
     let admitted = Arc::new(AtomicBool::new(false));
     let service = {
-        let admitted = admitted.clone();
-        service_fn(move |request| {
+        let (admitted, visits) = (admitted.clone(), Visits::default());
+        service_fn(move |mut request: Request<Incoming>| {
             let (routes, admitted) = (routes.clone(), admitted.clone());
+            request.extensions_mut().insert(visits.clone());
             async move {
                 // Before the answer, which may take long.
                 let let_in = || admitted.store(true, Ordering::Relaxed);

@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt;
+use godot_mcp_core::call::{self, WaitedSlot};
 use godot_mcp_core::prompt::{PromptCall, PromptInfo, PromptReply};
 use godot_mcp_core::{CancelFlag, Code, Host, Reply, ToolCall, ToolError, suggest};
 use rmcp::model::{
@@ -24,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::calls::{Calls, Interest, Note, guarded, panicked};
 use crate::changes::{Changes, Listener, forward};
-use crate::clients::Clients;
+use crate::clients::{Clients, Visits};
 use crate::http::Sent;
 use crate::legacy_session::LegacySession;
 use crate::options::ServerOptions;
@@ -105,6 +106,16 @@ impl Endpoint {
         let version = cx.protocol_version();
         let version = version.as_ref().map_or("", |it| it.as_str());
         self.shared.clients.seen(&client.name, &client.version, version)
+    }
+
+    /// Who is behind a request: a session, or a client of the stateless protocol.
+    fn caller(&self, cx: &RequestContext<RoleServer>, label: &str) -> call::Peer {
+        if !is_modern(cx) {
+            return self.session(&cx.peer).visit.peer();
+        }
+        let request = cx.extensions.get::<hyper::http::request::Parts>();
+        let visits = request.and_then(|it| it.extensions.get::<Visits>());
+        visits.map(|it| self.shared.clients.visitor(label, it)).unwrap_or_default()
     }
 
     fn config(&self) -> Result<ServerConfig, ErrorData> {
@@ -229,12 +240,15 @@ impl ServerHandler for Endpoint {
         let state = request.request_state.as_deref();
         let mut answers = conversation.given(request.input_responses, state)?;
         let interest = self.interest(&cx);
+        let (peer, waited) = (self.caller(&cx, &client), WaitedSlot::default());
         loop {
             let call = ToolCall {
                 name: request.name.to_string(),
                 arguments: arguments.clone(),
                 text: text.clone(),
                 client: client.clone(),
+                peer: peer.clone(),
+                waited: Arc::clone(&waited),
                 cancel: CancelFlag::default(),
                 progress: None,
                 log: None,
@@ -256,7 +270,10 @@ impl ServerHandler for Endpoint {
                         return Ok(answer::result(Err(error), *max_answer_bytes).into());
                     }
                 },
-                answer => return Ok(answer::result(answer, *max_answer_bytes).into()),
+                answer => {
+                    let result = answer::result(answer, *max_answer_bytes);
+                    return Ok(answer::with_wait(result, waited.get()).into());
+                }
             };
         }
     }

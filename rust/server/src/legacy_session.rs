@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use godot_mcp_core::call::Visit;
 use parking_lot::Mutex;
 use rmcp::model::Extensions;
 use rmcp::service::Peer;
@@ -19,6 +20,7 @@ use crate::session_store::Wishes;
 pub(crate) struct LegacySession {
     subscribed: Subscribed,
     log_level: Mutex<Option<Level>>,
+    pub(crate) visit: Visit,
     _forwarding: DropGuard,
     _presence: Presence,
 }
@@ -44,6 +46,7 @@ impl LegacySession {
         Self {
             subscribed,
             log_level: Mutex::new(None),
+            visit: Visit::default(),
             _forwarding: forwarding,
             _presence: presence,
         }

@@ -60,7 +60,8 @@ pub(super) fn caller(app: &Rc<App>, caller: &Caller, tool: &str) -> Callable {
     let (app, mut within) = (Rc::downgrade(app), caller.within.to_vec());
     within.push(Link { id: caller.id, tool: tool.to_owned() });
     let within: Within = within.into();
-    let (client, cancel) = (caller.client.clone(), caller.cancel.clone());
+    let (client, peer) = (caller.client.clone(), caller.peer.clone());
+    let cancel = caller.cancel.clone();
     Callable::from_fn("mcp_call_tool", move |args: &[&Variant]| {
         let text = |index: usize| args.get(index).map(|it| it.to_string()).unwrap_or_default();
         let done = args.get(2).and_then(|it| it.try_to::<Callable>().ok());
@@ -75,6 +76,7 @@ pub(super) fn caller(app: &Rc<App>, caller: &Caller, tool: &str) -> Callable {
         };
         let mut call = ToolCall::new(name, arguments);
         call.client.clone_from(&client);
+        call.peer.clone_from(&peer);
         call.cancel = cancel.clone();
         let (reply, answer) = oneshot::channel();
         let (shared, within) = (Arc::clone(&app.shared), Arc::clone(&within));

@@ -5,7 +5,7 @@ use godot::classes::{Engine, Json};
 use godot::meta::ToGodot;
 use godot::obj::Singleton;
 use godot_mcp_core::registry::Registry;
-use godot_mcp_core::spec::DEFAULT_TIMEOUT;
+use godot_mcp_core::spec::{DEFAULT_TIMEOUT, TabUse};
 use godot_mcp_core::toolset::{self, Toolset};
 use godot_mcp_core::{SafetyClass, Site, ToolSpec};
 use serde::Deserialize;
@@ -59,6 +59,7 @@ struct Declared {
     cancellable: bool,
     dry_run: bool,
     exclusive: bool,
+    scene_independent: bool,
     min_godot: String,
     max_godot: String,
     success_hint: String,
@@ -148,6 +149,9 @@ pub(super) fn tool(
     spec.timeout = timeout;
     spec.executes_code = true;
     spec.exclusive = declared.exclusive;
+    if declared.scene_independent {
+        spec.tab = TabUse::Apart;
+    }
     spec.hints.title = declared.title;
     spec.hints.idempotent = declared.idempotent;
     spec.hints.open_world = declared.open_world;

@@ -12,6 +12,7 @@ use godot::obj::{Gd, Singleton};
 use godot_mcp_core::error::EXTENSION_CODES;
 use godot_mcp_core::feed::Severity;
 use godot_mcp_core::gate::Admitted;
+use godot_mcp_core::spec::TabUse;
 use godot_mcp_core::{Answer, CancelFlag, Code, Reply, SafetyClass, ToolError, untrusted};
 use serde_json::{Map, Value, json};
 
@@ -49,6 +50,9 @@ pub(crate) fn start(
     if !tool.handler.is_valid() {
         return Err(ToolError::not_found(format!("the script behind \"{}\" is gone", tool.method))
             .hint("`extensions_refresh` brings the list up to date"));
+    }
+    if tool.spec.tab != TabUse::Apart {
+        editor.app().pump.note_scene_used();
     }
     drain_log(editor.app());
     let mut call = Call {

@@ -14,6 +14,10 @@ impl Tool for CloseScene {
     const NAME: &'static str = "close_scene";
     const TOOLSET: &'static str = "scene_edit";
 
+    fn adjust(spec: &mut ToolSpec) {
+        spec.tab = TabUse::Closes;
+    }
+
     fn examples() -> Vec<Example> {
         let before = r#"
 [node name="Main" type="Node2D"]

@@ -21,6 +21,7 @@ impl Tool for CreateInheritedScene {
     const TOOLSET: &'static str = "scene_edit";
 
     fn adjust(spec: &mut ToolSpec) {
+        spec.tab = TabUse::Opens;
         spec.writes_disk = true;
         spec.free_text = true;
     }

@@ -19,6 +19,7 @@ impl Tool for CreateScene {
     const TOOLSET: &'static str = "scene_edit";
 
     fn adjust(spec: &mut ToolSpec) {
+        spec.tab = TabUse::Opens;
         spec.writes_disk = true;
     }
 

@@ -16,6 +16,7 @@ impl Tool for OpenScene {
     const TOOLSET: &'static str = "scene_edit";
 
     fn adjust(spec: &mut ToolSpec) {
+        spec.tab = TabUse::Opens;
         spec.free_text = true;
     }
 
