@@ -12,6 +12,7 @@ const TOKEN: &str = "0123456789abcdef-token-of-the-test";
 /// What no exported game may hold, as text anywhere in its pack.
 const NEVER: &[&str] = &[TOKEN, "MCPToolkit", "GodotMcp", "LevelTools", "gdext_rust_init"];
 
+/// X13.6.
 #[test]
 fn nothing_of_the_addon_ships() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -69,7 +70,7 @@ fn nothing_of_the_addon_ships() {
     }
 }
 
-/// Where another export plugin takes a script first, the export says which one ships.
+/// X13.6: where another export plugin takes a script first, the export says which one ships.
 #[test]
 fn what_ships_all_the_same_is_told() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -42,6 +42,7 @@ fn error_codes_and_hints() {
     }
 }
 
+/// X1: by the class names that extensions use, in an editor.
 #[test]
 fn helpers_of_extensions() {
     let editor = Launch::fixture("plain").start();

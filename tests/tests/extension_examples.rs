@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 const SCENE: &str = "res://probes/main.tscn";
 
+/// X12: they run as they are.
 #[test]
 fn examples_of_the_source_document() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -91,7 +92,7 @@ fn registered(_: &Editor, client: &Client, _: &mut Human) {
     }
 }
 
-/// Quick start, groups, exclusive execution.
+/// Quick start, groups (X4.6), exclusive execution.
 fn quick_start(_: &Editor, client: &Client, _: &mut Human) {
     let all = client.ok("shapes_list", json!({}));
     assert_eq!(all["success"], true);
@@ -100,7 +101,7 @@ fn quick_start(_: &Editor, client: &Client, _: &mut Human) {
     assert!(bodies["data"].as_array().map(Vec::len) <= all["data"].as_array().map(Vec::len));
     let refused = client.refused("shapes_list", json!({"kind": "ghost"}));
     assert_eq!(refused["error"], "VALIDATION_ERROR");
-    // Parameters that the schema does not name are refused.
+    // X4.4: parameters that the schema does not name are refused.
     assert_eq!(client.refused("shapes_list", json!({"kin": "all"}))["error"], "VALIDATION_ERROR");
     // The dotted name is accepted too (X3.1).
     assert_eq!(client.ok("shapes.list", json!({}))["data"], all["data"]);
@@ -121,7 +122,7 @@ fn quick_start(_: &Editor, client: &Client, _: &mut Human) {
     client.ok("shapes_list", json!({}));
 }
 
-/// Errors, default hints, hints, partial results, the headless guard, and what is no answer (X5.3).
+/// Errors, default hints, hints, partial results (X8), the headless guard, what is no answer (X5.3).
 fn errors_and_hints(_: &Editor, client: &Client, _: &mut Human) {
     let own = client.refused("shapes_fail", json!({"how": "hint"}));
     assert_eq!((&own["error"], &own["message"]), (&json!("NOT_FOUND"), &json!("no such shape")));
@@ -149,7 +150,7 @@ fn errors_and_hints(_: &Editor, client: &Client, _: &mut Human) {
     assert_eq!(heavy["hint"], "3 are heavy. Call shapes_recount for all.");
 }
 
-/// Path guards, declared and by hand, and untrusted text.
+/// Path guards, declared (X4.5) and by hand, and untrusted text.
 fn paths_and_text(_: &Editor, client: &Client, _: &mut Human) {
     let read = client.ok("config_read", json!({"file_path": "res://a.cfg"}));
     let content = read["content"].as_str().expect("text");
@@ -169,7 +170,7 @@ fn paths_and_text(_: &Editor, client: &Client, _: &mut Human) {
     assert_eq!(user["user"]["error_code"], "PATH_DENIED");
 }
 
-/// The loop of a reader: call, take the cursor, call again, until there is no more.
+/// X9, the loop of a reader: call, take the cursor, call again, until there is no more.
 fn pages(_: &Editor, client: &Client, _: &mut Human) {
     let (mut text, mut offset) = (String::new(), json!(0));
     for round in 0.. {
@@ -193,7 +194,7 @@ fn pages(_: &Editor, client: &Client, _: &mut Human) {
     assert_eq!((&page["total_keys"], &page["next_offset"]), (&json!(25), &json!(10)));
 }
 
-/// By the signal and by asking. A call that is not cancelled answers as always.
+/// X6: by the signal and by asking. A call that is not cancelled answers as always.
 fn cancellation(editor: &Editor, client: &Client, _: &mut Human) {
     let quick = client.ok("forecast_fetch", json!({"query": "here", "quick": true}));
     assert_eq!(quick["data"], "sunny");
@@ -214,7 +215,7 @@ fn cancellation(editor: &Editor, client: &Client, _: &mut Human) {
     }
 }
 
-/// Apply first and record, references, is_active, contexts, deletions.
+/// X7: apply first and record, references, is_active, contexts, deletions.
 fn undo(_: &Editor, client: &Client, human: &mut Human) {
     let tree = "var root := EditorInterface.get_edited_scene_root()\n\
         var lines := []\n\
@@ -248,6 +249,7 @@ fn undo(_: &Editor, client: &Client, human: &mut Human) {
     }
 }
 
+/// X10.1, as a handler does it and as C# does.
 fn saves(editor: &Editor, client: &Client, _: &mut Human) {
     let file = editor.project.join("probes/main.tscn");
     client.ok("save_scene", json!({}));
@@ -273,7 +275,7 @@ fn saves(editor: &Editor, client: &Client, _: &mut Human) {
     }
 }
 
-/// The registry as C# sees it.
+/// The registry as C# sees it (X2.1).
 fn by_name(_: &Editor, client: &Client, _: &mut Human) {
     let list = client.ok("talk_list", json!({}));
     assert_eq!(

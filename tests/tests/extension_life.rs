@@ -12,6 +12,9 @@ use godot_mcp_tests::client::{Client, Era, Heard};
 use godot_mcp_tests::editor::{Editor, Launch};
 use godot_mcp_tests::parts::Parts;
 use godot_mcp_tests::wire::Wire;
+use rmcp::ClientHandler;
+use rmcp::model::{ClientConfig, Implementation, ProgressNotificationParam};
+use rmcp::service::{NotificationContext, RoleClient};
 use serde_json::{Value, json};
 
 const SCENE: &str = "res://probes/main.tscn";
@@ -53,6 +56,8 @@ fn life() {
     parts.run("seen by itself", || seen_by_itself(&editor, &mut client));
     parts.run("activated", || activated(&editor, &client));
     parts.run("tools call tools", || tools_call_tools(&editor, &client));
+    parts.run("offers", || offers(&editor, &client));
+    parts.run("events", || events(&editor, &client));
     parts.run("native extensions", || native_extensions(&editor, &client));
     parts.run("random changes", || random_changes(&editor, &client));
     parts.run("tabs are held", || tabs_are_held(&editor));
@@ -168,6 +173,188 @@ fn tools_call_tools(editor: &Editor, client: &Client) {
     let error = client.refused("outer_bad", json!({}));
     assert!(error["message"].to_string().contains("confirm"), "{error}");
     client.ok("get_node_properties", json!({"node_path": "Made"}));
+}
+
+/// X6: as deep as eight, and progress on its way to the client.
+fn chains(editor: &Editor, client: &Client) {
+    let register = "\tfor index in 12:\n\t\tregistry.add(\"chain.n%d\" % index, _next.bind(index), MCPToolkitExtensionOptions.new(\"x\").mark_read_only().mark_cancellable())";
+    let rest = "func _next(_p, ctx: MCPToolkitToolContext, index: int) -> Dictionary:\n\
+        \tctx.progress(index, 12, \"link %d\" % index)\n\
+        \tif index == 11:\n\t\treturn MCPToolkitSuccess.ok({\"links\": 1})\n\
+        \tvar answer: Dictionary = await ctx.call_tool(\"chain_n%d\" % (index + 1))\n\
+        \tif answer.success:\n\t\tanswer.links += 1\n\treturn answer\n";
+    write(editor, "chain.gd", &script("ChainTools", register, rest));
+    client.ok("extensions_refresh", json!({}));
+    assert_eq!(client.ok("chain_n3", json!({}))["links"], 9, "itself and eight inside it");
+    let error = client.refused("chain_n2", json!({}));
+    assert_eq!(error["error"], "INVALID_STATE", "{error}");
+    assert!(error["message"].to_string().contains("at most 8"), "{error}");
+
+    let (told, heard) = std::sync::mpsc::channel();
+    let listener = Client::connect_as(Progress(told), &editor.url, &editor.token, Era::Modern);
+    listener.ok("chain_n11", json!({}));
+    let (done, total, text) = heard.recv_timeout(Duration::from_secs(5)).expect("progress");
+    assert_eq!((done, total, text.as_str()), (11.0, Some(12.0), "link 11"));
+    std::fs::remove_file(editor.project.join("chain.gd")).expect("removed");
+}
+
+/// A client that only listens to progress.
+struct Progress(std::sync::mpsc::Sender<(f64, Option<f64>, String)>);
+
+impl ClientHandler for Progress {
+    fn get_info(&self) -> ClientConfig {
+        let mut info = ClientConfig::default();
+        info.client_info = Implementation::new("progress", "1");
+        info
+    }
+
+    async fn on_progress(
+        &self,
+        it: ProgressNotificationParam,
+        _cx: NotificationContext<RoleClient>,
+    ) {
+        drop(self.0.send((it.progress, it.total, it.message.unwrap_or_default())));
+    }
+}
+
+/// X13.3 and X13.4, and examples of calls: what extensions have beside tools.
+fn offers(editor: &Editor, client: &Client) {
+    let register = "\tvar options := MCPToolkitExtensionOptions.new(\"Looks up.\").mark_read_only().mark_cancellable() \\\n\
+        \t\t.with_input_schema({\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\"}}}) \\\n\
+        \t\t.with_example({\"n\": 3}, \"the third\").with_example({\"n\": \"x\"}) \\\n\
+        \t\t.with_setting(\"city\", \"Ghent\", \"Where to look\").with_setting(\"limit\", 7).with_setting(\"key\", \"\", \"\", true)\n\
+        \tregistry.add(\"lookup.get\", _look_up, options)\n\
+        \tregistry.add(\"lookup.bad\", _look_up, MCPToolkitExtensionOptions.new(\"x\").with_setting(\"key\", \"abc\", \"\", true))\n\
+        \tregistry.add(\"lookup.inner\", _inner.bind(registry), MCPToolkitExtensionOptions.new(\"x\"))\n\
+        \tregistry.add(\"lookup.note\", _note, MCPToolkitExtensionOptions.new(\"x\"))\n\
+        \tregistry.add_prompt(\"balance_level\", \"Balances a level.\", \"Balance {level}.\\nMind {what}.\\nUse `lookup_get`.\\nUse `no_such_tool`.\", [{\"name\": \"level\", \"description\": \"Which\", \"required\": true}, {\"name\": \"what\"}])\n\
+        \tregistry.add_prompt(\"build_scene\", \"x\", \"x\")\n\
+        \tregistry.add_resource(\"godot://quests/all\", \"quests\", \"All quests.\", func(_p): return MCPToolkitSuccess.ok({\"quests\": [\"a b\"]}))\n\
+        \tregistry.add_resource(\"godot://quests/{id}\", \"quest\", \"One quest.\", _quest, \"text/plain\")\n\
+        \tregistry.add_resource(\"godot://scene/x\", \"x\", \"x\", _quest)";
+    let rest = "func _look_up(_p, ctx: MCPToolkitToolContext) -> Dictionary:\n\
+        \treturn MCPToolkitSuccess.ok({\"city\": ctx.setting(\"city\"), \"limit\": ctx.setting(\"limit\"), \"same\": setting(\"lookup/city\"), \"url\": \"https://x/?key=%s\" % ctx.setting(\"key\"), \"length\": str(ctx.setting(\"key\")).length()})\n\
+        func _quest(p: Dictionary) -> Dictionary:\n\tawait Engine.get_main_loop().process_frame\n\
+        \tif p.id == \"none\":\n\t\treturn MCPToolkitError.fail(\"NOT_FOUND\", \"no such quest\")\n\
+        \treturn MCPToolkitSuccess.ok({\"text\": \"Quest %s\" % p.id})\n\
+        func _inner(_p, registry: MCPToolkitCommandRegistry) -> Dictionary:\n\
+        \tawait Engine.get_main_loop().process_frame\n\
+        \treturn await registry.call_command(\"lookup.note\")\n\
+        func _note(_p) -> Dictionary:\n\treturn MCPToolkitSuccess.ok({\"noted\": true})\n";
+    write(editor, "lookup.gd", &script("LookupTools", register, rest));
+    client.ok("extensions_refresh", json!({}));
+    let status = client.ok("extensions_status", json!({})).to_string();
+    for part in [
+        "an example does not fit its schema",
+        "the secret \\\"key\\\" has a default",
+        "\\\"build_scene\\\": its name is taken",
+        "\\\"godot://scene/\\\" is the server's own",
+    ] {
+        assert!(status.contains(part), "{part} in {status}");
+    }
+    let listed = client.tools().into_iter().find(|it| it.name == "lookup_get");
+    let about = json!(listed)["description"].to_string();
+    assert!(about.ends_with("Example: {\\\"n\\\":3} (the third)\""), "{about}");
+    assert_eq!(about.matches("Example").count(), 1, "{about}");
+
+    // The default, the project's value, the user's own.
+    let look = || client.ok("lookup_get", json!({}));
+    assert_eq!((&look()["city"], &look()["limit"]), (&json!("Ghent"), &json!(7)));
+    editor.gd("ProjectSettings.set_setting(\"mcp_toolkit/lookup/city\", \"Bruges\")");
+    assert_eq!((&look()["city"], &look()["same"]), (&json!("Bruges"), &json!("Bruges")));
+    let user = |key: &str, value: &str| {
+        editor.gd(&format!(
+            "EditorInterface.get_editor_settings().set_setting(\"mcp_toolkit/lookup/{key}\", \"{value}\")"
+        ))
+    };
+    user("city", "Antwerp");
+    assert_eq!(look()["city"], "Antwerp");
+    user("key", "s3cr3t-0123");
+    let answer = look();
+    assert_eq!(answer["length"], 11, "the handler has it: {answer}");
+    assert_eq!(answer["url"], "https://x/?key=<secret lookup/key>");
+    assert!(editor.gd("return ProjectSettings.has_setting(\"mcp_toolkit/lookup/key\")") == false);
+
+    let prompts = client.prompts().to_string();
+    assert!(
+        prompts.contains("balance_level") && prompts.contains("Balances a level."),
+        "{prompts}"
+    );
+    let text = client.prompt("balance_level", &json!({"level": "one"})).expect("a text");
+    assert_eq!(text, "Balance one.\nUse `lookup_get`.");
+    assert!(client.prompt("balance_level", &json!({})).is_err());
+    let read = |uri: &str| client.read(uri).map(|it| it["contents"][0].clone());
+    let all = read("godot://quests/all").expect("read");
+    assert_eq!(all["text"], "{\"quests\":[\"a b\"]}", "{all}");
+    let one = read("godot://quests/a%20b").expect("read");
+    assert_eq!((&one["text"], &one["mimeType"]), (&json!("Quest a b"), &json!("text/plain")));
+    let missing = read("godot://quests/none").expect_err("refused");
+    assert!(missing.contains("no such quest"), "{missing}");
+    assert!(read("godot://quests/a/b").is_err());
+    let reference = json!({"type": "ref/prompt", "name": "balance_level"});
+    assert_eq!(client.complete(&reference, "level", "o"), Ok(Vec::new()));
+
+    // What a changing tool calls by the registry is part of it too.
+    let begun = Instant::now();
+    assert_eq!(client.ok("lookup_inner", json!({}))["noted"], true);
+    assert!(begun.elapsed() < Duration::from_secs(5), "it waits for itself");
+
+    std::fs::remove_file(editor.project.join("lookup.gd")).expect("removed");
+    client.ok("extensions_refresh", json!({}));
+    assert!(!client.prompts().to_string().contains("balance_level"));
+    assert!(read("godot://quests/all").is_err());
+    chains(editor, client);
+}
+
+/// X13.2: each event is told, once.
+fn events(editor: &Editor, client: &Client) {
+    let names = [
+        "scene_changed",
+        "scene_saved",
+        "scene_closed",
+        "script_saved",
+        "selection_changed",
+        "play_started",
+        "play_stopped",
+        "filesystem_changed",
+    ];
+    let rest = format!(
+        "func activate(context: MCPToolkitExtensionContext) -> void:\n\
+         \tfor event: String in {names:?}:\n\
+         \t\tif not context.on(event, _heard.bind(event) if event in [\"selection_changed\", \"play_started\", \"play_stopped\", \"filesystem_changed\"] else _heard_of.bind(event)):\n\t\t\tpush_error(event)\n\
+         \tEngine.set_meta(&\"unknown\", context.on(\"no_such_event\", _heard))\n\
+         func _heard(event: String) -> void:\n\tEngine.set_meta(event, Engine.get_meta(event, 0) + 1)\n\
+         func _heard_of(_what: Variant, event: String) -> void:\n\t_heard(event)\n"
+    );
+    write(editor, "events.gd", &script("EventTools", "\tprint(registry)", &rest));
+    client.ok("extensions_refresh", json!({}));
+    let heard = |event: &str| {
+        let begun = Instant::now();
+        while editor.gd(&format!("return Engine.get_meta(&\"{event}\", 0)")) == 0 {
+            assert!(begun.elapsed() < Duration::from_secs(20), "{event} is not told");
+        }
+    };
+    assert_eq!(editor.gd("return Engine.get_meta(&\"unknown\")"), false);
+    client.ok("open_scene", json!({"scene_path": "res://probes/sub.tscn"}));
+    heard("scene_changed");
+    client.ok("save_scene", json!({}));
+    heard("scene_saved");
+    client.ok("close_scene", json!({"confirm": true}));
+    heard("scene_closed");
+    editor.gd("EditorInterface.get_selection().clear()\nEditorInterface.get_selection().selection_changed.emit()");
+    heard("selection_changed");
+    editor.gd("EditorInterface.get_resource_filesystem().scan()");
+    heard("filesystem_changed");
+    // The editor tells plugins of saved resources by this signal.
+    editor.gd("plugin.get_tree().root.find_child(\"GodotMcp\", true, false).get_parent().resource_saved.emit(load(\"res://events.gd\"))");
+    heard("script_saved");
+    editor.gd("EditorInterface.play_custom_scene(\"res://probes/sub.tscn\")");
+    heard("play_started");
+    editor.gd("EditorInterface.stop_playing_scene()");
+    heard("play_stopped");
+    std::fs::remove_file(editor.project.join("events.gd")).expect("removed");
+    client.ok("extensions_refresh", json!({}));
+    client.ok("open_scene", json!({"scene_path": SCENE}));
 }
 
 /// X13.1: by name, with the same options, checks and refusals.
@@ -337,7 +524,7 @@ fn random_changes(editor: &Editor, client: &Client) {
     println!("{ROUNDS} rounds, {version} changes");
 }
 
-/// By tool: the first by class name has it (X3.2).
+/// By tool: the first by class name has it (X2.5, X3.2).
 fn winners(disk: &BTreeMap<u64, OnDisk>) -> BTreeMap<u64, OnDisk> {
     let mut classes: Vec<&OnDisk> = disk.values().filter(|it| !it.broken).collect();
     classes.sort_by(|one, two| one.class.cmp(&two.class));

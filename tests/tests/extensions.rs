@@ -46,7 +46,7 @@ impl Story {
 
 #[test]
 fn the_registry_follows_the_project() {
-    let editor = Launch::fixture("plain").start();
+    let editor = Launch::fixture("plain").env("GODOT_MCP_TEST_PANIC", "plan:bad_panic").start();
     let client = Client::connect(&editor, Era::Modern);
     let others = [Client::connect(&editor, Era::Sessions), Client::connect(&editor, Era::Modern)];
     let mut story = Story { editor, client };
@@ -100,7 +100,7 @@ fn the_registry_follows_the_project() {
         "zoo.gd",
         &script("ZooTools", "zoo.get", "3").replace(
             "\n\nfunc _run",
-            "\n\tfor it in [\"scene.get\", \"one.get\", \"get.active_scene\", \"Bad\", \"zoo.other\"]:\n\
+            "\n\tfor it in [\"scene.get\", \"one.get\", \"get.active_scene\", \"Bad\", \"zoo.other\", \"zoo.a_b\", \"zoo_a.b\"]:\n\
              \t\tregistry.add(it, _run, MCPToolkitExtensionOptions.new(\"x\"))\n\nfunc _run",
         ),
     );
@@ -111,6 +111,8 @@ fn the_registry_follows_the_project() {
         "\\\"one.get\\\" is left out, since its name is taken by the extension OneTools",
         "\\\"get.active_scene\\\" is left out, since its name is taken by a built-in tool",
         "\\\"Bad\\\": a name has the form",
+        // Both would be the tool zoo_a_b.
+        "\\\"zoo_a.b\\\" is left out, since its name is taken by the extension ZooTools",
     ] {
         assert!(faults.contains(part), "{part} in {faults}");
     }
@@ -159,8 +161,58 @@ fn the_registry_follows_the_project() {
     let valid = story.client.ok("extensions_validate", json!({"script_path": "res://broken.gd"}));
     assert!(valid["valid"] == false && valid["faults"][0]["line"] == 4, "{valid}");
 
+    previews(&story);
+    the_dock(&story);
     handlers(&mut story);
     assert!(story.editor.alive());
+}
+
+/// X4.2: a preview is the handler's own, and changes nothing.
+fn previews(story: &Story) {
+    story.write(
+        "dry.gd",
+        "@tool\nclass_name DryTools\nextends MCPToolkitExtension\nvar done := 0\n\
+         func register(registry: MCPToolkitCommandRegistry, _server: Node) -> void:\n\
+         \tregistry.add(\"dry.count\", _count, MCPToolkitExtensionOptions.new(\"x\").supports_dry_run().mark_destructive())\n\
+         func _count(_params, ctx: MCPToolkitToolContext) -> Dictionary:\n\
+         \tif ctx.is_dry_run():\n\t\treturn MCPToolkitSuccess.ok({\"would\": done + 1})\n\
+         \tdone += 1\n\treturn MCPToolkitSuccess.ok({\"done\": done})\n",
+    );
+    story.refresh();
+    let client = &story.client;
+    for _ in 0..2 {
+        let preview = client.ok("dry_count", json!({"dry_run": true}));
+        assert_eq!((&preview["would"], &preview["dry_run"]), (&json!(1), &json!(true)));
+    }
+    // Destructive, so the caller confirms.
+    let refused = client.refused("dry_count", json!({}));
+    assert!(refused["message"].to_string().contains("confirm"), "{refused}");
+    assert_eq!(client.ok("dry_count", json!({"confirm": true}))["done"], 1);
+    // No undo action was committed, and the answer says so.
+    assert_eq!(client.ok("dry_count", json!({"confirm": true}))["undoable"], false);
+}
+
+/// X3.3: the dock shows each extension with what is wrong with it.
+fn the_dock(story: &Story) {
+    let code = "var dock: Control = load(\"res://addons/godot_mcp/dock/dock.tscn\").instantiate()\n\
+        dock.set(&\"host\", plugin.get_tree().root.find_child(\"GodotMcp\", true, false))\n\
+        plugin.add_child(dock)\n\
+        var lines := []\n\
+        for row in dock.get_node(\"%ExtensionList\").get_children():\n\
+        \tfor it in [row] + row.find_children(\"*\", \"\", true, false):\n\
+        \t\tif it is Label or it is Button or it is LinkButton:\n\t\t\tlines.append(it.text)\n\
+        dock.free()\nreturn lines";
+    let lines = story.editor.gd(code).to_string();
+    for part in [
+        "OneTools",
+        "1 tool",
+        "OptTools",
+        "both read-only and destructive",
+        "BrokenTools",
+        "res://broken.gd:4",
+    ] {
+        assert!(lines.contains(part), "{part} in {lines}");
+    }
 }
 
 /// X4.
@@ -180,6 +232,7 @@ fn options(story: &mut Story) {
         add("past", ".with_max_godot_version(\"4.2\")"),
         add("now", ".with_min_godot_version(\"4.5\").with_max_godot_version(\"4\")"),
         add("paths", ".mark_read_only().with_input_schema({\"properties\": {\"files\": {\"type\": \"array\", \"items\": {\"type\": \"object\"}}, \"n\": {\"type\": \"integer\"}, \"f\": {\"type\": \"number\"}}}).guard_project_path(\"files\")"),
+        add("deep", ".mark_read_only().with_input_schema({\"properties\": {\"deep\": {\"type\": \"object\", \"additionalProperties\": false, \"properties\": {\"list\": {\"type\": \"array\", \"maxItems\": 2, \"items\": {\"type\": \"object\", \"properties\": {\"n\": {\"type\": \"integer\", \"maximum\": 9}}}}, \"name\": {\"type\": \"string\", \"pattern\": \"^[a-z]+$\"}}}}})"),
         add("titled", ".with_title(\"A title\").mark_open_world().mark_idempotent().with_output_schema({\"type\": \"object\"})"),
     ]
     .concat();
@@ -191,7 +244,9 @@ fn options(story: &mut Story) {
     story.refresh();
     let faults = story.faults("OptTools");
     for part in [
+        // X4.3.
         "both read-only and destructive",
+        // X4.4: with a pointer into the schema.
         "/properties/a/type",
         "/properties/dry_run",
         "\\\"nothing\\\"",
@@ -215,10 +270,33 @@ fn options(story: &mut Story) {
     // X5.2.
     let types = client.ok("opt_paths", json!({"n": 3, "f": 1.5}));
     assert_eq!(types["types"], json!([2, 3]), "int and float");
+    // X4.4: the whole schema, before the handler.
+    for (args, part) in [
+        (json!({"deep": {"list": [{"n": 12}]}}), "/deep/list/0/n"),
+        (json!({"deep": {"list": [{"n": 1}, {"n": 1}, {"n": 1}]}}), "/deep/list"),
+        (json!({"deep": {"name": "Bad Name"}}), "/deep/name"),
+        (json!({"deep": {"other": 1}}), "other"),
+        (json!({"deeb": {}}), "deep"),
+    ] {
+        let error = client.refused("opt_deep", args.clone());
+        assert_eq!(error["error"], "VALIDATION_ERROR", "{args}: {error}");
+        assert!(error.to_string().contains(part), "{args}: {error}");
+    }
+    client.ok("opt_deep", json!({"deep": {"list": [{"n": 3}], "name": "good"}}));
+    let listed = client.tools().into_iter().find(|it| it.name == "opt_deep");
+    assert_eq!(
+        json!(listed)["inputSchema"]["properties"]["deep"]["properties"]["name"]["pattern"],
+        "^[a-z]+$"
+    );
     // X4.5: at any depth.
     let out = json!({"files": [{"a": ["res://x.gd", "res://../x"]}]});
     assert_eq!(client.refused("opt_paths", out)["error"], "PATH_DENIED");
     client.ok("opt_paths", json!({"files": [{"a": ["res://x.gd"]}]}));
+    // X4.1.
+    let plain = client.tools().into_iter().find(|it| it.name == "opt_long");
+    let plain = json!(plain)["annotations"].clone();
+    assert_eq!((&plain["readOnlyHint"], &plain["destructiveHint"]), (&json!(false), &json!(false)));
+    assert_ne!(plain["idempotentHint"], true, "{plain}");
     // X4.2.
     assert_eq!(client.refused("opt_long", json!({"dry_run": true}))["error"], "UNSUPPORTED");
     let titled = client.tools().into_iter().find(|it| it.name == "opt_titled");
@@ -247,6 +325,14 @@ fn handlers(story: &mut Story) {
         add("count", ""),
         add("freed", ""),
         add("context", ".mark_cancellable()"),
+        add("after", ".mark_cancellable()"),
+        add("panic", ""),
+        add("large", ""),
+        add("number", ""),
+        add("number_later", ""),
+        add("late", ".mark_exclusive_execution().with_timeout_ms(1000)"),
+        add("exclusive", ".mark_exclusive_execution()"),
+        "\tregistry.add(\"bad.lambda\", func(_p): await Engine.get_main_loop().process_frame; await Engine.get_main_loop().process_frame; return MCPToolkitSuccess.ok(), MCPToolkitExtensionOptions.new(\"x\").mark_read_only())\n".to_owned(),
     ]
     .concat();
     let text = format!(
@@ -263,6 +349,13 @@ fn handlers(story: &mut Story) {
          func _forever(_params) -> Dictionary:\n\truns += 1\n\twhile true:\n\t\tawait Engine.get_main_loop().process_frame\n\treturn {{}}\n\
          func _block(_params) -> Dictionary:\n\tOS.delay_msec(2000)\n\treturn MCPToolkitSuccess.ok()\n\
          func _count(_params) -> Dictionary:\n\treturn MCPToolkitSuccess.ok({{\"runs\": runs}})\n\
+         func _after(_params, _ctx) -> Dictionary:\n\tkept.progress(1)\n\treturn MCPToolkitSuccess.ok({{\"answer\": await kept.call_tool(\"bad_count\")}})\n\
+         func _panic(_params) -> Dictionary:\n\truns += 100\n\treturn MCPToolkitSuccess.ok()\n\
+         func _large(_params) -> Dictionary:\n\treturn MCPToolkitSuccess.ok({{\"text\": \"x\".repeat(2000000)}})\n\
+         func _number(_params):\n\treturn 7\n\
+         func _number_later(_params):\n\tawait Engine.get_main_loop().process_frame\n\treturn {{\"answer\": 7}}\n\
+         func _late(_params) -> Dictionary:\n\tawait Engine.get_main_loop().create_timer(1.4).timeout\n\tEngine.set_meta(&\"late\", true)\n\treturn MCPToolkitSuccess.ok()\n\
+         func _exclusive(_params) -> Dictionary:\n\treturn MCPToolkitSuccess.ok()\n\
          func _freed(_params) -> Dictionary:\n\tvar node := Node.new()\n\tnode.free()\n\treturn {{\"success\": true, \"node\": node}}\n\
          func _context(_params, ctx: MCPToolkitToolContext) -> Dictionary:\n\tkept = ctx\n\tctx.progress(1, 2, \"half\")\n\
          \treturn MCPToolkitSuccess.ok({{\"client\": ctx.client_name(), \"left\": ctx.deadline_ms(), \"dry\": ctx.is_dry_run()}})\n"
@@ -289,6 +382,38 @@ fn handlers(story: &mut Story) {
     let about = client.ok("bad_context", json!({}));
     assert_eq!((&about["client"], &about["dry"]), (&json!("tests 1"), &json!(false)), "{about}");
     assert!(about["left"].as_i64().is_some_and(|it| it > 1_000 && it <= 30_000), "{about}");
+    // X6: over when the handler has returned.
+    let after = client.ok("bad_after", json!({}));
+    assert_eq!(after["answer"]["code"], "INVALID_STATE", "{after}");
+    // X5.1 and X5.6: a lambda that waits twice.
+    client.ok("bad_lambda", json!({}));
+    // X5.3: named, at once and after a wait.
+    for (name, handler) in [("bad_number", "_number"), ("bad_number_later", "_number_later")] {
+        let error = client.refused(name, json!({}));
+        assert_eq!(error["error"], "INTERNAL", "{error}");
+        for part in [handler, "BadTools", "7"] {
+            assert!(error["message"].to_string().contains(part), "{part}: {error}");
+        }
+    }
+    // X9.
+    assert_eq!(client.refused("bad_large", json!({}))["error"], "RESPONSE_TOO_LARGE");
+    // S3.5: a panic in native code, before the handler.
+    let error = client.refused("bad_panic", json!({}));
+    assert_eq!(error["error"], "INTERNAL", "{error}");
+    assert!(error["message"].to_string().contains("bad_panic"), "{error}");
+    assert_eq!(client.ok("bad_count", json!({}))["runs"], 1);
+    // X5.5: the lock is free at once, and what comes late is thrown away and told.
+    assert_eq!(client.refused("bad_late", json!({}))["error"], "TIMEOUT");
+    let begun = Instant::now();
+    client.ok("bad_exclusive", json!({}));
+    assert!(begun.elapsed() < Duration::from_millis(300), "{:?}", begun.elapsed());
+    while story.editor.gd("return Engine.get_meta(&\"late\", false)") != true {
+        assert!(begun.elapsed() < Duration::from_secs(10), "it does not end");
+    }
+    let late = "\"bad.late\" ended after its call was over";
+    while !story.editor.log().iter().any(|it| it.contains(late)) {
+        assert!(begun.elapsed() < Duration::from_secs(10), "not told");
+    }
     // X5.7.
     let url = (story.editor.url.clone(), story.editor.token.clone());
     let waiting = std::thread::spawn(move || {
@@ -299,7 +424,7 @@ fn handlers(story: &mut Story) {
     let error = waiting.join().expect("a client");
     assert_eq!(error["error"], "INTERNAL", "{error}");
     client.ok("bad_count", json!({}));
-    // The script goes while a call runs.
+    // X11.3: the script goes while a call runs.
     let error = std::thread::scope(|scope| {
         let call = scope.spawn(|| {
             let other = Client::connect(&story.editor, Era::Modern);

@@ -413,18 +413,139 @@ fn classes_are_named_early() {
     assert!(missing.is_empty(), "add to quirks::name_classes: {missing:?}");
 }
 
+/// X1: each class of the interface of extensions is documented for the editor's help, with all that it has.
+#[test]
+fn scripts_of_extensions_are_documented() {
+    let classes = "Extension CommandRegistry CommandOptions ExtensionOptions ToolContext UndoRedoAction \
+        SafeSceneOps Success Error FileGuard Untrusted Pagination";
+    let folder = repository().join("addons/godot_mcp/api");
+    let texts: Vec<String> = std::fs::read_dir(folder)
+        .expect("listed")
+        .filter_map(|it| Some(it.ok()?.path()))
+        .filter(|it| it.extension().is_some_and(|it| it == "gd"))
+        .map(|it| std::fs::read_to_string(it).expect("a script"))
+        .collect();
+    let mut wrong = Vec::new();
+    for class in classes.split_whitespace() {
+        let line = format!("class_name MCPToolkit{class}\n");
+        let Some(text) = texts.iter().find(|it| it.contains(&line)) else {
+            wrong.push(format!("there is no MCPToolkit{class}"));
+            continue;
+        };
+        let lines: Vec<&str> = text.lines().collect();
+        let head: Vec<&&str> = lines.iter().skip_while(|it| !it.starts_with("extends")).collect();
+        if !head.get(1).is_some_and(|it| it.starts_with("## ")) {
+            wrong.push(format!("MCPToolkit{class} has no description"));
+        }
+        for (index, line) in lines.iter().enumerate() {
+            let line = line.strip_prefix("static ").unwrap_or(line);
+            let public = ["func ", "signal ", "const "].iter().find_map(|it| line.strip_prefix(it));
+            let Some(name) = public.filter(|it| !it.starts_with('_')) else { continue };
+            // What says it all by its name need not.
+            let said = name.starts_with("create_");
+            let commented = index > 0 && lines[index - 1].starts_with("##");
+            if !said && !commented {
+                wrong.push(format!("MCPToolkit{class}: {name}"));
+            }
+        }
+    }
+    none(wrong);
+}
+
 /// Each test that CASES.md names exists.
 #[test]
 fn cases_name_tests_that_exist() {
-    let read = |path: String| std::fs::read_to_string(repository().join(path)).ok();
-    let text = read("tests/CASES.md".to_owned()).expect("CASES.md");
+    let text = cases();
     let names = text.split('`').skip(1).step_by(2).filter_map(|it| it.split_once("::"));
-    let missing = names.clone().filter(|(file, test)| {
-        let source = ["tests/tests", "rust/server/tests/live", "rust/core/src/gate"]
-            .iter()
-            .find_map(|it| read(format!("{it}/{file}.rs")));
-        !source.is_some_and(|it| it.contains(&format!("fn {test}(")))
-    });
+    let missing = names.clone().filter(|(file, test)| body_of(file, test).is_none());
     none(missing.map(|(file, test)| format!("there is no test {file}::{test}")).collect());
     assert!(names.count() > 50);
+}
+
+/// Each number of the contract of extensions stands in CASES.md, once, with tests that name it.
+#[test]
+fn numbers_of_extensions_are_tested() {
+    let parts = [
+        (1, 0),
+        (2, 6),
+        (3, 3),
+        (4, 6),
+        (5, 7),
+        (6, 0),
+        (7, 0),
+        (8, 0),
+        (9, 0),
+        (10, 4),
+        (11, 3),
+        (12, 0),
+        (13, 7),
+    ];
+    let mut wrong = Vec::new();
+    for (part, count) in parts {
+        let numbers = match count {
+            0 => vec![format!("X{part}")],
+            _ => (1..=count).map(|it| format!("X{part}.{it}")).collect(),
+        };
+        for number in numbers {
+            let text = cases();
+            let rows: Vec<&str> =
+                text.lines().filter_map(|it| it.strip_prefix(&format!("| {number} | "))).collect();
+            let [row] = rows[..] else {
+                wrong.push(format!("{number} has {} rows", rows.len()));
+                continue;
+            };
+            if row.starts_with("- ") {
+                continue;
+            }
+            for (file, test) in
+                row.split('`').skip(1).step_by(2).filter_map(|it| it.split_once("::"))
+            {
+                let named = body_of(file, test).is_some_and(|it| names(&it, &number));
+                if !named {
+                    wrong.push(format!("{file}::{test} does not name {number}"));
+                }
+            }
+        }
+    }
+    none(wrong);
+}
+
+fn cases() -> String {
+    std::fs::read_to_string(repository().join("tests/CASES.md")).expect("CASES.md")
+}
+
+/// A number as itself: X1 is not part of X10 nor of X1.1. Ranges name what lies between: "X2 to X5".
+fn names(text: &str, number: &str) -> bool {
+    let mut rest = text;
+    while let Some((_, after)) = rest.split_once(number) {
+        let mut next = after.chars();
+        match (next.next(), next.next()) {
+            (Some(digit), _) if digit.is_ascii_digit() => {}
+            (Some('.'), Some(digit)) if digit.is_ascii_digit() => {}
+            _ => return true,
+        }
+        rest = after;
+    }
+    false
+}
+
+/// The function of a test with its comment, up to the next one of that file.
+fn body_of(file: &str, test: &str) -> Option<String> {
+    let folders = [
+        "tests/tests",
+        "rust/server/tests/live",
+        "rust/core/src/gate",
+        "rust/core/src",
+        "rust/extension/src",
+        "rust/extension/src/extensions",
+    ];
+    folders.iter().find_map(|it| {
+        let path = repository().join(format!("{it}/{file}.rs"));
+        let source = std::fs::read_to_string(path).ok()?;
+        let at = source.find(&format!("fn {test}("))?;
+        let end = source[at..].find("\n}").map_or(source.len(), |it| at + it);
+        // Comment and attributes stand before it, without an empty line between.
+        let begin = source[..at].rfind("\n\n").unwrap_or(0);
+        Some(source[begin..end].to_owned())
+    })
 }

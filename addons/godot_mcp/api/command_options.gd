@@ -94,6 +94,19 @@ func with_success_hint(text: String) -> MCPToolkitCommandOptions:
 	return _with("success_hint", text)
 
 
+## Shows clients a call: its arguments, and what they are for. They must fit the input schema.
+func with_example(arguments: Dictionary, note: String = "") -> MCPToolkitCommandOptions:
+	return _add("examples", {"arguments": arguments.duplicate(true), "note": note})
+
+
+## A setting of the tool, [code]mcp_toolkit/<what>/<key>[/code], where [code]<what>[/code] is the first
+## part of the tool's name. It stands in the settings of the project and in those of the editor, and the
+## editor's, which are the user's own, win. A [param secret] stands in the editor's alone, and is taken
+## out of every answer. See [method MCPToolkitToolContext.setting].
+func with_setting(key: String, default: Variant, hint: String = "", secret: bool = false) -> MCPToolkitCommandOptions:
+	return _add("settings", {"key": key, "default": default, "hint": hint, "secret": secret})
+
+
 ## This parameter must be a path inside the project, at any depth of arrays and dictionaries.
 func guard_project_path(param: String) -> MCPToolkitCommandOptions:
 	return _add("project_paths", param)
@@ -114,7 +127,7 @@ func _with(key: String, value: Variant) -> MCPToolkitCommandOptions:
 	return self
 
 
-func _add(key: String, value: String) -> MCPToolkitCommandOptions:
+func _add(key: String, value: Variant) -> MCPToolkitCommandOptions:
 	var list: Array = _options.get_or_add(key, [])
 	list.append(value)
 	return self

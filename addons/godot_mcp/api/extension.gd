@@ -20,6 +20,11 @@ func register(_registry: MCPToolkitCommandRegistry, _server: Node) -> void:
 	pass
 
 
+## Value of a setting, [code]<what>/<key>[/code]. See [method MCPToolkitCommandOptions.with_setting].
+func setting(name: String) -> Variant:
+	return ClassDB.class_call_static(&"GodotMcpApi", &"setting", name)
+
+
 ## The tree of the editor, whose [code]edited_scene_root[/code] is the scene in the current tab.
 func get_tree() -> SceneTree:
 	return Engine.get_main_loop() as SceneTree

@@ -12,6 +12,7 @@ var _cancelled := false
 var _over := false
 var _dry_run := false
 var _client := ""
+var _namespace := ""
 var _deadline := 0
 var _progress := Callable()
 var _call := Callable()
@@ -49,8 +50,18 @@ func deadline_ms() -> int:
 func call_tool(tool: String, arguments: Dictionary = {}) -> Dictionary:
 	if not _is_open() or not _call.is_valid():
 		return MCPToolkitError.fail("INVALID_STATE", "the call of this context is over")
+	return await ask(func(done: Callable) -> void: _call.call(tool, arguments, done))
+
+
+## Value of a setting of this tool. See [method MCPToolkitCommandOptions.with_setting].
+func setting(key: String) -> Variant:
+	return ClassDB.class_call_static(&"GodotMcpApi", &"setting", "%s/%s" % [_namespace, key])
+
+
+## Waits for what [param begin] hands the answer of to the callable that it is given.
+static func ask(begin: Callable) -> Dictionary:
 	var waiter := _Waiter.new()
-	_call.call(tool, arguments, waiter.settle)
+	begin.call(waiter.settle)
 	while waiter.answer.is_empty():
 		await waiter.settled
 	return waiter.answer

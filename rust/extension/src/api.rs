@@ -8,16 +8,20 @@ pub(crate) mod failure;
 pub(crate) mod saves;
 mod undo_action;
 
-use godot::builtin::{Array, GString, PackedByteArray, VarDictionary, Variant, VariantType};
+use godot::builtin::{
+    Array, Callable, GString, PackedByteArray, VarDictionary, Variant, VariantType,
+};
 use godot::classes::{Json, Marshalls, ProjectSettings};
+use godot::meta::ToGodot;
 use godot::obj::Singleton;
 use godot::register::{GodotClass, godot_api};
 use godot_mcp_core::paging::Page;
 use godot_mcp_core::paths::{Access, Roots};
-use godot_mcp_core::{ToolError, untrusted};
+use godot_mcp_core::{Code, ToolError, untrusted};
 use serde_json::Value;
 
 use crate::app;
+use crate::extensions::{nested, run};
 
 /// Static functions only.
 #[derive(GodotClass)]
@@ -104,6 +108,25 @@ impl GodotMcpApi {
         paged(&page, &place, &extras)
     }
 
+    /// Value of a setting that a tool has declared, by `<what>/<key>`.
+    #[func]
+    fn setting(name: GString) -> Variant {
+        app::current().map(|it| it.extensions.settings.get(&name.to_string())).unwrap_or_default()
+    }
+
+    /// Calls a tool for an extension, by its class; `done` is called with the answer.
+    #[func]
+    fn call_tool(class: GString, name: GString, arguments: VarDictionary, done: Callable) {
+        let Some(app) = app::current() else {
+            let error = ToolError::new(Code::Cancelled, "the server does not run");
+            done.call(&[failure::dictionary(&error).to_variant()]);
+            return;
+        };
+        let caller = app.extensions.running.caller_of(&class.to_string());
+        let arguments = run::fields(&arguments.to_variant()).unwrap_or_default();
+        nested::begin(&app, &caller, &name.to_string(), arguments, done);
+    }
+
     /// Starts a save of the edited scene, and answers its id. See [`saves`].
     #[func]
     fn queue_save(path: GString) -> GString {
@@ -146,7 +169,7 @@ fn resolve(path: &str, prefixes: &[String]) -> Result<(String, String), ToolErro
     });
     if !allowed {
         return Err(ToolError::new(
-            godot_mcp_core::Code::PathDenied,
+            Code::PathDenied,
             format!("{path:?} is not below {}", prefixes.join(" or ")),
         ));
     }

@@ -25,6 +25,7 @@ use crate::commands::Commands;
 use crate::editor::history::UndoTokens;
 use crate::editor::resource_watch::{ResourceWatch, WatchList};
 use crate::editor::snapshots::Snapshots;
+use crate::extensions::offers::Offered;
 use crate::extensions::{self, Extensions};
 use crate::main_thread::{Pump, Queue};
 use crate::services::language_server::LanguageServer;
@@ -49,6 +50,8 @@ pub(crate) struct Shared {
     pub(crate) glance: ArcSwap<Glance>,
     /// Resources that somebody wants to hear of.
     pub(crate) watch_list: WatchList,
+    /// Prompts and resources that the project adds.
+    pub(crate) offered: ArcSwap<Offered>,
     /// Names for completion.
     pub(crate) node_classes: ArcSwap<Vec<String>>,
     /// Names of connected clients, told by the server.
@@ -168,6 +171,18 @@ impl App {
     pub(crate) fn announce_resource(&self, uri: &str) {
         if let Some(server) = &*self.server.borrow() {
             server.announce_resource_updated(uri);
+        }
+    }
+
+    /// Tells clients that the project adds others than before.
+    pub(crate) fn announce_offered(&self, prompts: bool, resources: bool) {
+        let server = self.server.borrow();
+        let Some(server) = &*server else { return };
+        if prompts {
+            server.announce_prompts_changed();
+        }
+        if resources {
+            server.announce_resources_list_changed();
         }
     }
 

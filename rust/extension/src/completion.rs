@@ -21,7 +21,7 @@ const MAX_FILES: usize = 50_000;
 
 /// Values for one argument. Called on the I/O thread.
 pub(crate) fn complete(shared: &Arc<Shared>, wanted: Completing) -> CompletionFuture {
-    let kind = match kind_of(&wanted) {
+    let kind = match kind_of(shared, &wanted) {
         Ok(kind) => kind,
         Err(error) => return done(Err(error)),
     };
@@ -46,8 +46,12 @@ fn done(found: Result<Completions, ToolError>) -> CompletionFuture {
 }
 
 /// What kind of value the argument takes.
-fn kind_of(wanted: &Completing) -> Result<Kind, ToolError> {
+fn kind_of(shared: &Shared, wanted: &Completing) -> Result<Kind, ToolError> {
+    let own = shared.offered.load();
     match &wanted.subject {
+        // What the project's own take is not known here.
+        Subject::Prompt(name) if own.prompt(name).is_some() => Ok(Kind::Text),
+        Subject::Template(uri) if own.resources.iter().any(|it| it.uri == *uri) => Ok(Kind::Text),
         Subject::Prompt(name) => prompts::kind_of(name, &wanted.argument),
         Subject::Template(uri) => {
             let template = uri.strip_suffix("{path}").unwrap_or_default();

@@ -52,7 +52,8 @@ impl Host for EditorHost {
     }
 
     fn resources(&self) -> Vec<ResourceInfo> {
-        resources::all()
+        let own = self.0.offered.load();
+        resources::all().into_iter().chain(own.resources.iter().cloned()).collect()
     }
 
     fn read_resource(&self, uri: String) -> ReadFuture {
@@ -85,11 +86,16 @@ impl Host for EditorHost {
     }
 
     fn prompts(&self) -> Vec<PromptInfo> {
-        prompts::all()
+        let own = self.0.offered.load();
+        prompts::all().into_iter().chain(own.prompts.iter().map(|it| it.info.clone())).collect()
     }
 
     fn prompt(&self, call: PromptCall) -> PromptFuture {
-        let text = prompts::text(&self.0.gate, &call.name, &call.arguments);
+        let own = self.0.offered.load();
+        let text = match own.prompt(&call.name) {
+            Some(own) => Ok(prompts::text_of(&self.0.gate, own, &call.arguments)),
+            None => prompts::text(&self.0.gate, &call.name, &call.arguments),
+        };
         let reply = text.map(|it| PromptReply::Messages(vec![(Speaker::User, Content::Text(it))]));
         Box::pin(std::future::ready(reply))
     }

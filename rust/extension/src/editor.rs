@@ -77,6 +77,21 @@ pub(crate) struct Caller {
     pub(crate) within: Within,
 }
 
+impl Caller {
+    /// An extension that calls on its own.
+    pub(crate) fn of_extension(class: &str) -> Self {
+        Self {
+            client: format!("extension {class}"),
+            peer: Peer::default(),
+            cancel: CancelFlag::default(),
+            deadline: Instant::now(),
+            dry_run: false,
+            id: 0,
+            within: Within::from([]),
+        }
+    }
+}
+
 impl Editor {
     pub(crate) fn new(app: &Rc<App>, progress: Option<ProgressSink>) -> Self {
         Self { app: Rc::clone(app), progress, caller: None }

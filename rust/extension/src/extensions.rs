@@ -7,8 +7,10 @@
 pub(crate) mod discovery;
 mod native;
 pub(crate) mod nested;
+pub(crate) mod offers;
 mod options;
 pub(crate) mod run;
+pub(crate) mod settings;
 mod watch;
 
 use std::cell::{Cell, RefCell};
@@ -32,6 +34,9 @@ use crate::app::App;
 use crate::editor::Editor;
 use crate::main_thread;
 use nested::Nested;
+use offers::{Offered, OwnPrompt, OwnResource};
+use run::Running;
+use settings::Settings;
 use watch::Watch;
 
 /// One change often comes as several signals.
@@ -72,6 +77,34 @@ pub(crate) struct ScriptTool {
 }
 
 impl ScriptTool {
+    /// One that has nothing but a handler.
+    fn bare(
+        class: &str,
+        method: &str,
+        handler: Callable,
+        spec: ToolSpec,
+        owner: Gd<RefCounted>,
+    ) -> Self {
+        Self {
+            spec,
+            set: toolset::of_project(toolset::PROJECT, "", &[]),
+            method: method.to_owned(),
+            handler,
+            class: class.to_owned(),
+            owner: Some(owner),
+            takes_context: false,
+            dry_run: false,
+            success_hint: String::new(),
+            project_paths: Vec::new(),
+            user_paths: Vec::new(),
+        }
+    }
+
+    /// The first part of its name.
+    fn namespace(&self) -> &str {
+        self.method.split('.').next().unwrap_or_default()
+    }
+
     /// X4.5: before the handler, at any depth.
     pub(crate) fn guard(
         &self,
@@ -116,19 +149,27 @@ pub(crate) struct Extension {
     /// What it was activated with.
     context: Option<Gd<RefCounted>>,
     pub(crate) tools: Vec<Rc<ScriptTool>>,
+    pub(crate) prompts: Vec<OwnPrompt>,
+    pub(crate) resources: Vec<Rc<OwnResource>>,
     pub(crate) faults: Vec<Fault>,
 }
 
 impl Extension {
-    fn native() -> Self {
+    fn new(path: &str, hash: u64) -> Self {
         Self {
-            path: String::new(),
-            hash: 0,
+            path: path.to_owned(),
+            hash,
             instance: None,
             context: None,
             tools: Vec::new(),
+            prompts: Vec::new(),
+            resources: Vec::new(),
             faults: Vec::new(),
         }
+    }
+
+    fn native() -> Self {
+        Self::new("", 0)
     }
 
     /// The end of a registration (X2.4).
@@ -168,6 +209,10 @@ pub(crate) struct Extensions {
     /// Scripts that the watch saw change, for the next look.
     changed: RefCell<BTreeSet<String>>,
     pub(crate) nested: Nested,
+    pub(crate) running: Running,
+    pub(crate) settings: Settings,
+    /// Resources that were taken.
+    resources: RefCell<Vec<Rc<OwnResource>>>,
     /// Taken away with the server.
     named: RefCell<Option<native::Named>>,
     /// Whether the game ran when extensions were told last.
@@ -187,6 +232,9 @@ impl Extensions {
             unseen: Cell::new(false),
             changed: RefCell::default(),
             nested: Nested::default(),
+            running: Running::default(),
+            settings: Settings::default(),
+            resources: RefCell::default(),
             named: RefCell::new(Some(native::Named::new())),
             playing: Cell::new(false),
             looked: Cell::new(None),
@@ -195,6 +243,12 @@ impl Extensions {
 
     pub(crate) fn tool(&self, name: &str) -> Option<Rc<ScriptTool>> {
         self.tools.borrow().get(name).cloned()
+    }
+
+    /// The resource behind a URI, with what the placeholders of its template stand for.
+    pub(crate) fn resource(&self, uri: &str) -> Option<(Rc<OwnResource>, Map<String, Value>)> {
+        let all = self.resources.borrow();
+        all.iter().find_map(|it| Some((Rc::clone(it), it.matched(uri)?)))
     }
 
     pub(crate) fn each(&self, visit: &mut dyn FnMut(&str, &Extension)) {
@@ -328,6 +382,7 @@ pub(crate) fn tell_turn(app: &Rc<App>, playing: bool) {
 pub(crate) fn shut_down(app: &App) {
     let all = std::mem::take(&mut *app.extensions.loaded.borrow_mut());
     app.extensions.tools.borrow_mut().clear();
+    app.extensions.resources.borrow_mut().clear();
     let named = app.extensions.named.borrow_mut().take();
     drop(named);
     all.into_values().for_each(Extension::deactivate);
@@ -338,6 +393,8 @@ pub(crate) fn shut_down(app: &App) {
 fn take_over(app: &Rc<App>) {
     let state = &app.extensions;
     let mut tools: BTreeMap<String, Rc<ScriptTool>> = BTreeMap::new();
+    let mut offered = Offered::default();
+    let mut resources: Vec<Rc<OwnResource>> = Vec::new();
     let (mut specs, mut sets): (Vec<ToolSpec>, Vec<&'static Toolset>) = (Vec::new(), Vec::new());
     for extension in state.loaded.borrow_mut().values_mut() {
         extension.faults.retain(|it| !it.message.contains(TAKEN));
@@ -360,10 +417,31 @@ fn take_over(app: &Rc<App>) {
                 sets.push(tool.set);
             }
         }
+        for prompt in &extension.prompts {
+            if offered.prompt(&prompt.info.name).is_some() {
+                let message = format!("the prompt \"{}\" {TAKEN} another", prompt.info.name);
+                extension.faults.push(Fault::new(message));
+                continue;
+            }
+            offered.prompts.push(prompt.clone());
+        }
+        for resource in &extension.resources {
+            if resources.iter().any(|it| it.info.uri == resource.info.uri) {
+                let message = format!("the resource \"{}\" {TAKEN} another", resource.info.uri);
+                extension.faults.push(Fault::new(message));
+                continue;
+            }
+            offered.resources.push(resource.info.clone());
+            resources.push(Rc::clone(resource));
+        }
     }
     let registry = state.builtin.extended(specs, sets);
     *state.tools.borrow_mut() = tools;
+    *state.resources.borrow_mut() = resources;
     app.shared.gate.install(registry);
+    let before = app.shared.offered.swap(Arc::new(offered));
+    let now = app.shared.offered.load();
+    app.announce_offered(before.prompts != now.prompts, before.resources != now.resources);
 }
 
 const TAKEN: &str = "is left out, since its name is taken by";

@@ -284,6 +284,7 @@ fn start(
         runtime: OnceLock::new(),
         glance: ArcSwap::from_pointee(Glance::default()),
         watch_list: WatchList::default(),
+        offered: ArcSwap::default(),
         node_classes: ArcSwap::from_pointee(completion::node_classes()),
         clients: parking_lot::Mutex::default(),
         godot_version: version.get("string").map(|it| it.to_string()).unwrap_or_default(),

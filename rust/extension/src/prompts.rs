@@ -16,6 +16,8 @@ use godot_mcp_core::gate::Gate;
 use godot_mcp_core::prompt::{PromptArgument, PromptInfo};
 use godot_mcp_core::{SafetyClass, ToolError, suggest};
 
+use crate::extensions::offers::OwnPrompt;
+
 /// What values an argument takes, for completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -137,6 +139,21 @@ pub fn text(
     arguments: &BTreeMap<String, String>,
 ) -> Result<String, ToolError> {
     let prompt = find(name)?;
+    let names: Vec<&str> = prompt.arguments.iter().map(|it| it.name).collect();
+    Ok(render(gate, prompt.body, &names, arguments))
+}
+
+/// The text of a prompt of the project.
+pub(crate) fn text_of(
+    gate: &Gate,
+    prompt: &OwnPrompt,
+    arguments: &BTreeMap<String, String>,
+) -> String {
+    let names: Vec<&str> = prompt.info.arguments.iter().map(|it| it.name.as_str()).collect();
+    render(gate, &prompt.body, &names, arguments)
+}
+
+fn render(gate: &Gate, body: &str, names: &[&str], arguments: &BTreeMap<String, String>) -> String {
     let given: BTreeMap<&str, &str> = arguments
         .iter()
         .map(|(name, value)| (name.as_str(), value.trim()))
@@ -144,7 +161,7 @@ pub fn text(
         .collect();
     let tools = Tools { gate };
     let lines: Vec<&str> =
-        prompt.body.lines().filter_map(|line| tools.kept(line, prompt, &given)).collect();
+        body.lines().filter_map(|line| tools.kept(line, names, &given)).collect();
     let needed: BTreeSet<String> = lines
         .iter()
         .flat_map(|line| words(line))
@@ -169,7 +186,7 @@ pub fn text(
     while text.contains("\n\n\n") {
         text = text.replace("\n\n\n", "\n\n");
     }
-    Ok(text.trim().to_owned())
+    text.trim().to_owned()
 }
 
 fn find(name: &str) -> Result<&'static Prompt, ToolError> {
@@ -212,7 +229,7 @@ impl Tools<'_> {
     fn kept<'l>(
         &self,
         line: &'l str,
-        prompt: &Prompt,
+        names: &[&str],
         given: &BTreeMap<&str, &str>,
     ) -> Option<&'l str> {
         let mut line = line;
@@ -229,10 +246,8 @@ impl Tools<'_> {
             }
             line = rest;
         }
-        let missing = |it: &&Argument| {
-            !given.contains_key(it.name) && line.contains(&format!("{{{}}}", it.name))
-        };
-        if prompt.arguments.iter().any(|it| missing(&it)) {
+        let missing = |it: &&str| !given.contains_key(it) && line.contains(&format!("{{{it}}}"));
+        if names.iter().any(missing) {
             return None;
         }
         let callable = |word: &str| !is_tool_like(word) || self.toolset(word).is_some();

@@ -11,7 +11,7 @@ use godot::meta::ToGodot;
 use godot::obj::{Gd, Singleton};
 use godot_mcp_core::feed::Severity;
 
-use super::{Extension, Fault, ScriptTool, options};
+use super::{Extension, Fault, ScriptTool, offers, options};
 use crate::app::App;
 use crate::editor::files;
 use crate::host_node::drain_log;
@@ -108,14 +108,7 @@ fn errors_since(app: &Rc<App>, cursor: u64, path: &str) -> Vec<Fault> {
 
 /// Loads an extension and lets it register.
 pub(super) fn load(app: &Rc<App>, class: &str, path: &str, hash: u64) -> Extension {
-    let mut extension = Extension {
-        path: path.to_owned(),
-        hash,
-        instance: None,
-        context: None,
-        tools: Vec::new(),
-        faults: Vec::new(),
-    };
+    let mut extension = Extension::new(path, hash);
     let mut script = match compile(app, path) {
         Ok(script) => script,
         Err(faults) => return Extension { faults, ..extension },
@@ -131,6 +124,7 @@ pub(super) fn load(app: &Rc<App>, class: &str, path: &str, hash: u64) -> Extensi
         extension.faults.push(Fault::new(format!("{REGISTRY} does not load")));
         return extension;
     };
+    registry.set("_class", &class.to_variant());
     let method = if instance.has_method("Register") { "Register" } else { "register" };
     if !instance.has_method(method) {
         extension.faults.push(Fault::new("it has no method register(registry, server)"));
@@ -144,11 +138,24 @@ pub(super) fn load(app: &Rc<App>, class: &str, path: &str, hash: u64) -> Extensi
     for entry in declared.iter_shared() {
         let Some((method, handler, options)) = parts(&entry) else { continue };
         match options::tool(class, &method, handler, &options) {
-            Ok((tool, notes)) => {
+            Ok((tool, wanted, notes)) => {
                 extension.faults.extend(notes);
+                app.extensions.settings.declare(wanted);
                 let owner = Some(instance.clone());
                 extension.tools.extend(tool.map(|it| Rc::new(ScriptTool { owner, ..it })));
             }
+            Err(fault) => extension.faults.push(fault),
+        }
+    }
+    for given in offers::list(&registry, "_prompts") {
+        match offers::prompt(&given) {
+            Ok(prompt) => extension.prompts.push(prompt),
+            Err(fault) => extension.faults.push(fault),
+        }
+    }
+    for given in offers::list(&registry, "_resources") {
+        match offers::resource(class, &given, &instance) {
+            Ok(resource) => extension.resources.push(Rc::new(resource)),
             Err(fault) => extension.faults.push(fault),
         }
     }

@@ -35,10 +35,11 @@ impl GodotMcpRegistry {
             return "options are a dictionary or an MCPToolkitCommandOptions".into();
         };
         let method = method.to_string();
-        let (tool, notes) = match options::tool(CLASS, &method, handler, &declared) {
+        let (tool, wanted, notes) = match options::tool(CLASS, &method, handler, &declared) {
             Ok(made) => made,
             Err(fault) => return GString::from(fault.message.as_str()),
         };
+        app.extensions.settings.declare(wanted);
         {
             let mut loaded = app.extensions.loaded.borrow_mut();
             let own = loaded.entry(CLASS.to_owned()).or_insert_with(Extension::native);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use godot::builtin::{Callable, Variant};
 use godot::meta::ToGodot;
 use godot_mcp_core::{Answer, Code, Reply, ToolCall, ToolError};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
 use super::run;
@@ -15,7 +15,7 @@ use crate::api::failure;
 use crate::app::App;
 use crate::calls;
 use crate::editor::Caller;
-use crate::main_thread::{Link, Within};
+use crate::main_thread::Link;
 
 /// Calls inside calls; one more is refused (X6).
 const MAX_DEPTH: usize = 8;
@@ -57,35 +57,49 @@ impl Nested {
 
 /// What `MCPToolkitToolContext.call_tool` calls: tool, arguments, and what takes the answer.
 pub(super) fn caller(app: &Rc<App>, caller: &Caller, tool: &str) -> Callable {
-    let (app, mut within) = (Rc::downgrade(app), caller.within.to_vec());
-    within.push(Link { id: caller.id, tool: tool.to_owned() });
-    let within: Within = within.into();
-    let (client, peer) = (caller.client.clone(), caller.peer.clone());
-    let cancel = caller.cancel.clone();
+    let (app, inside) = (Rc::downgrade(app), inside(caller, tool));
     Callable::from_fn("mcp_call_tool", move |args: &[&Variant]| {
-        let text = |index: usize| args.get(index).map(|it| it.to_string()).unwrap_or_default();
+        let name = args.first().map(|it| it.to_string()).unwrap_or_default();
         let done = args.get(2).and_then(|it| it.try_to::<Callable>().ok());
         let (Some(app), Some(done)) = (app.upgrade(), done) else { return };
-        let name = app.shared.gate.listed_name(&text(0)).into_owned();
         let arguments = args.get(1).and_then(|it| run::fields(it)).unwrap_or_default();
-        if let Err(why) = check(&within, &name) {
-            return tell(&done, Err(why));
-        }
-        let Some(runtime) = app.shared.runtime.get() else {
-            return tell(&done, Err(ToolError::internal("no call has come in yet")));
-        };
-        let mut call = ToolCall::new(name, arguments);
-        call.client.clone_from(&client);
-        call.peer.clone_from(&peer);
-        call.cancel = cancel.clone();
-        let (reply, answer) = oneshot::channel();
-        let (shared, within) = (Arc::clone(&app.shared), Arc::clone(&within));
-        runtime.spawn(async move {
-            // The handler may be over; then nobody listens.
-            let _ = reply.send(calls::answer_within(shared, call, within).await);
-        });
-        app.extensions.nested.0.borrow_mut().push(Waiting { answer, done });
+        begin(&app, &inside, &name, arguments, done);
     })
+}
+
+/// Who calls from inside the call of a tool.
+pub(super) fn inside(caller: &Caller, tool: &str) -> Caller {
+    let mut within = caller.within.to_vec();
+    within.push(Link { id: caller.id, tool: tool.to_owned() });
+    Caller { within: within.into(), ..caller.clone() }
+}
+
+/// Calls a tool; `done` is called with the answer, later or at once.
+pub(crate) fn begin(
+    app: &Rc<App>,
+    inside: &Caller,
+    name: &str,
+    arguments: Map<String, Value>,
+    done: Callable,
+) {
+    let name = app.shared.gate.listed_name(name).into_owned();
+    if let Err(why) = check(&inside.within, &name) {
+        return tell(&done, Err(why));
+    }
+    let Some(runtime) = app.shared.runtime.get() else {
+        return tell(&done, Err(ToolError::internal("no call has come in yet")));
+    };
+    let mut call = ToolCall::new(name, arguments);
+    call.client.clone_from(&inside.client);
+    call.peer.clone_from(&inside.peer);
+    call.cancel = inside.cancel.clone();
+    let (reply, answer) = oneshot::channel();
+    let (shared, within) = (Arc::clone(&app.shared), Arc::clone(&inside.within));
+    runtime.spawn(async move {
+        // The handler may be over; then nobody listens.
+        let _ = reply.send(calls::answer_within(shared, call, within).await);
+    });
+    app.extensions.nested.0.borrow_mut().push(Waiting { answer, done });
 }
 
 fn check(within: &[Link], name: &str) -> Result<(), ToolError> {

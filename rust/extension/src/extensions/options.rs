@@ -5,6 +5,7 @@ use godot::classes::{Engine, Json};
 use godot::meta::ToGodot;
 use godot::obj::Singleton;
 use godot_mcp_core::registry::Registry;
+use godot_mcp_core::schema::Checker;
 use godot_mcp_core::spec::{DEFAULT_TIMEOUT, TabUse};
 use godot_mcp_core::toolset::{self, Toolset};
 use godot_mcp_core::{SafetyClass, Site, ToolSpec};
@@ -12,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::time::Duration;
 
+use super::settings::Wanted;
 use super::{Fault, ScriptTool};
 
 /// X3.1.
@@ -65,6 +67,14 @@ struct Declared {
     success_hint: String,
     project_paths: Vec<String>,
     user_paths: Vec<String>,
+    examples: Vec<Sample>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Sample {
+    arguments: Map<String, Value>,
+    note: String,
 }
 
 #[derive(Default, Deserialize)]
@@ -75,13 +85,16 @@ struct Group {
     keywords: Vec<String>,
 }
 
-/// The tool, none when this version of Godot is none of its, and what is said about it.
+/// The tool, none when this version of Godot is none of its; its settings; and what is said about it.
+type Made = (Option<ScriptTool>, Vec<Wanted>, Vec<Fault>);
+
+/// Makes a tool of what a script declares.
 pub(super) fn tool(
     class: &str,
     method: &str,
     handler: Callable,
     options: &VarDictionary,
-) -> Result<(Option<ScriptTool>, Vec<Fault>), Fault> {
+) -> Result<Made, Fault> {
     let refuse = |why: String| Fault::new(format!("\"{method}\": {why}"));
     check_name(method).map_err(refuse)?;
     if !handler.is_valid() {
@@ -97,7 +110,7 @@ pub(super) fn tool(
         ));
     }
     if !is_between(&declared.min_godot, &declared.max_godot) {
-        return Ok((None, Vec::new()));
+        return Ok((None, Vec::new(), Vec::new()));
     }
     let schema = match declared.input_schema {
         None => Map::new(),
@@ -113,6 +126,8 @@ pub(super) fn tool(
             "the path guard names \"{name}\", which the input schema does not declare"
         )));
     }
+    let wanted =
+        Wanted::all(method.split('.').next().unwrap_or_default(), options).map_err(refuse)?;
     let mut notes = Vec::new();
     let timeout = match declared.timeout_ms {
         ..=0 => DEFAULT_TIMEOUT,
@@ -142,6 +157,17 @@ pub(super) fn tool(
     let name = method.replace('.', "_");
     let mut spec = ToolSpec::new(name, set.name, class_of, declared.description, schema);
     Registry::check(&spec).map_err(|it| refuse(format!("its input schema is refused: {it}")))?;
+    for Sample { arguments, note } in declared.examples {
+        let fits = Checker::new(&spec.input_schema)
+            .and_then(|it| it.check(arguments.clone()).map_err(|it| it.into_fault().message));
+        match fits {
+            Ok(_) => {
+                let note = if note.is_empty() { note } else { format!(" ({note})") };
+                spec.description += &format!("\n\nExample: {}{note}", Value::Object(arguments));
+            }
+            Err(why) => notes.push(refuse(format!("an example does not fit its schema: {why}"))),
+        }
+    }
     spec.site = match class_of {
         SafetyClass::ReadOnly => Site::FastLane,
         _ => Site::SafeLane,
@@ -169,7 +195,7 @@ pub(super) fn tool(
         project_paths: declared.project_paths,
         user_paths: declared.user_paths,
     };
-    Ok((Some(tool), notes))
+    Ok((Some(tool), wanted, notes))
 }
 
 fn check_name(method: &str) -> Result<(), String> {

@@ -18,7 +18,8 @@ use serde_json::{Map, Value, json};
 
 use super::{ScriptTool, nested};
 use crate::api::committed::Committed;
-use crate::editor::Editor;
+use crate::app::App;
+use crate::editor::{Caller, Editor};
 use crate::host_node::drain_log;
 use crate::tool::Outcome;
 
@@ -58,12 +59,20 @@ pub(crate) fn start(
     let mut call = Call {
         tool: Rc::clone(tool),
         cursor: editor.shared().feed.cursor(),
-        context: if tool.takes_context { Some(context(editor, &tool.spec.name)?) } else { None },
+        context: if tool.takes_context { Some(context(editor, tool)?) } else { None },
         cancel: editor.caller().map(|it| it.cancel.clone()).unwrap_or_default(),
         dry_run: editor.caller().is_some_and(|it| it.dry_run),
         committed: Some(Committed::open()),
         over: Rc::new(Cell::new(false)),
+        id: 0,
+        app: editor.app_rc(),
     };
+    if let Some(caller) = editor.caller() {
+        call.id = caller.id;
+        let inside = nested::inside(caller, &tool.spec.name);
+        let changes = tool.spec.class != SafetyClass::ReadOnly || tool.spec.exclusive;
+        call.app.extensions.running.0.borrow_mut().push((tool.class.clone(), changes, inside));
+    }
     let mut arguments = VarArray::new();
     arguments.push(&variant(&Value::Object(args.clone())));
     if let Some(context) = &call.context {
@@ -114,6 +123,20 @@ pub(crate) fn start(
     })))
 }
 
+/// Calls of handlers that run, for what their extension calls without a context. Main thread.
+#[derive(Default)]
+pub(crate) struct Running(RefCell<Vec<(String, bool, Caller)>>);
+
+impl Running {
+    /// Who calls when an extension does: its call that changes something, else its last, else itself.
+    pub(crate) fn caller_of(&self, class: &str) -> Caller {
+        let running = self.0.borrow();
+        let mut own = running.iter().rev().filter(|it| it.0 == class);
+        let found = own.clone().find(|it| it.1).or_else(|| own.next());
+        found.map(|it| it.2.clone()).unwrap_or_else(|| Caller::of_extension(class))
+    }
+}
+
 /// What one call knows while its handler runs. Dropped early when the call is over before.
 struct Call {
     tool: Rc<ScriptTool>,
@@ -123,6 +146,9 @@ struct Call {
     dry_run: bool,
     committed: Option<Committed>,
     over: Rc<Cell<bool>>,
+    /// Under which it is noted as running.
+    id: u64,
+    app: Rc<App>,
 }
 
 impl Call {
@@ -136,6 +162,8 @@ impl Call {
 
     fn end(&mut self) -> Vec<String> {
         self.over.set(true);
+        let is_own = |it: &Caller| it.within.last().is_some_and(|it| it.id == self.id);
+        self.app.extensions.running.0.borrow_mut().retain(|it| !is_own(&it.2));
         if let Some(context) = &self.context
             && context.is_instance_valid()
         {
@@ -148,9 +176,13 @@ impl Call {
         let tokens = self.end();
         let fields = fields(returned);
         let success = fields.as_ref().and_then(|it| it.get("success")?.as_bool());
+        let settings = &self.app.extensions.settings;
         let (Some(mut fields), Some(success)) = (fields, success) else {
-            return Err(self.no_answer(editor, returned));
+            let mut error = self.no_answer(editor, returned);
+            settings.hide_in(&mut error.message);
+            return Err(error);
         };
+        settings.hide_secrets(&mut fields);
         if !success {
             return Err(failure(fields));
         }
@@ -223,7 +255,7 @@ impl Drop for Call {
     }
 }
 
-fn context(editor: &Editor, tool: &str) -> Result<Gd<RefCounted>, ToolError> {
+fn context(editor: &Editor, tool: &ScriptTool) -> Result<Gd<RefCounted>, ToolError> {
     let script = ResourceLoader::singleton().load(CONTEXT);
     let made = script.and_then(|mut it| it.call("new", &[]).try_to::<Gd<RefCounted>>().ok());
     let mut context =
@@ -235,7 +267,8 @@ fn context(editor: &Editor, tool: &str) -> Result<Gd<RefCounted>, ToolError> {
         context.set("_deadline", &(now + left).to_variant());
         context.set("_client", &GString::from(caller.client.as_str()).to_variant());
         context.set("_dry_run", &caller.dry_run.to_variant());
-        let call_tool = nested::caller(&editor.app_rc(), caller, tool);
+        context.set("_namespace", &GString::from(tool.namespace()).to_variant());
+        let call_tool = nested::caller(&editor.app_rc(), caller, &tool.spec.name);
         context.set("_call", &call_tool.to_variant());
     }
     if let Some(sink) = editor.progress_sink() {
@@ -266,7 +299,7 @@ fn waiting(returned: &Variant) -> Option<Gd<Object>> {
 }
 
 /// A dictionary as JSON, none for anything else.
-pub(super) fn fields(returned: &Variant) -> Option<Map<String, Value>> {
+pub(crate) fn fields(returned: &Variant) -> Option<Map<String, Value>> {
     let dictionary = returned.try_to::<VarDictionary>().ok()?;
     let text = Json::stringify(&dictionary.to_variant()).to_string();
     serde_json::from_str(&text).ok()

@@ -40,6 +40,9 @@ impl Tool for ReadResource {
 
 impl ReadTool for ReadResource {
     fn run(self, editor: &Editor) -> Result<Outcome, ToolError> {
+        if let Some((own, values)) = editor.app().extensions.resource(&self.uri) {
+            return own.read(editor, &self.uri, &values);
+        }
         let (mime_type, text) = resources::read(editor, &self.uri)?;
         let result = match mime_type {
             resources::JSON => text,

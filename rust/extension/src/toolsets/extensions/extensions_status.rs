@@ -29,7 +29,15 @@ impl ReadTool for ExtensionsStatus {
                     json!({"name": name, "toolset": set, "enabled": gate.is_enabled(set)})
                 })
                 .collect();
-            list.push(json!({"class": class, "file": it.path, "tools": tools, "faults": faults(&it.faults)}));
+            let mut entry = json!({"class": class, "file": it.path, "tools": tools, "faults": faults(&it.faults)});
+            let prompts: Vec<&str> = it.prompts.iter().map(|it| it.info.name.as_str()).collect();
+            let resources: Vec<&str> = it.resources.iter().map(|it| it.info.uri.as_str()).collect();
+            for (name, offered) in [("prompts", prompts), ("resources", resources)] {
+                if !offered.is_empty() {
+                    entry[name] = json!(offered);
+                }
+            }
+            list.push(entry);
         });
         Ok(json!({"extensions": list}).into())
     }
