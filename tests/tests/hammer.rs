@@ -181,6 +181,30 @@ for it: AcceptDialog in EditorInterface.get_base_control().get_tree().root.find_
 return open
 "#;
 
+/// What a human does meanwhile: changes nothing, but has the editor's tools hold on to things.
+const HUMAN: &[&str] = &[
+    // A click on a node in the tree, of which the inspector and the tools of the main screen take hold.
+    "EditorInterface.get_selection().clear()\nif node:\n\tEditorInterface.get_selection().add_node(node)\n\tEditorInterface.edit_node(node)",
+    "if node:\n\tEditorInterface.get_selection().add_node(node)",
+    "EditorInterface.inspect_object(node)",
+    "var held: Variant = null\nif node:\n\tfor it in node.get_property_list():\n\t\tif node.get(it.name) is Resource:\n\t\t\theld = node.get(it.name)\nif held:\n\tEditorInterface.inspect_object(held)",
+    "EditorInterface.set_main_screen_editor(\"2D\")",
+    "EditorInterface.set_main_screen_editor(\"3D\")",
+    "EditorInterface.set_main_screen_editor(\"Script\")",
+    "EditorInterface.edit_script(load(\"res://probes/link.gd\"))",
+    "EditorInterface.select_file(\"res://probes/main.tscn\")",
+];
+
+/// One of them, with a node of the edited scene at hand. An animation player that the editor shows moves
+/// what it animates, so it is left out.
+fn human(random: &mut Random, editor: &Editor) {
+    let index = random.below(1_000);
+    let body = random.pick(HUMAN);
+    editor.gd(&format!(
+        "var root := EditorInterface.get_edited_scene_root()\nvar all: Array[Node] = [root]\nif root:\n\tall.append_array(root.find_children(\"*\", \"\", true, false).filter(func(it): return not it is AnimationMixer))\nvar node: Node = all[{index} % all.size()]\n{body}\nreturn true"
+    ));
+}
+
 fn value(random: &mut Random, depth: usize) -> Value {
     let text = [
         "red",
@@ -361,6 +385,9 @@ fn random_calls_do_no_harm() {
             if random.nodes.is_empty() {
                 wire.call("open_scene", &json!({"scene_path": SCENE}));
             }
+        }
+        if random.chance(2) {
+            human(&mut random, &editor);
         }
         let spec = random.pick(if first_part { &undoable } else { &specs });
         if spec.name == "delete_node" && random.chance(80) {

@@ -135,6 +135,7 @@ fn every_probe_has_the_right_outcome() {
     deletion(&mut it, &editor);
     creation(&mut it);
     contained(&mut it, &editor);
+    named_by_the_engine(&mut it);
     selected_when_it_goes(&mut it);
 
     assert!(it.problems.is_empty(), "{} problems:\n{}", it.problems.len(), it.problems.join("\n"));
@@ -415,6 +416,18 @@ fn creation(it: &mut Probe) {
             INVALID,
         );
     }
+}
+
+/// A node that a script added without a name: a copy of it gets one that can be given.
+fn named_by_the_engine(it: &mut Probe) {
+    let code = "var node := Timer.new()\nEditorInterface.get_edited_scene_root().add_child(node)\nreturn str(node.name)";
+    let name = it.human.run(code);
+    let copy = it.client.ok("duplicate_node", json!({"node_path": name}));
+    if copy["name"].as_str().is_none_or(|it| !it.starts_with("Timer")) {
+        it.note(format!("a copy of {name}: {copy}"));
+    }
+    it.client.ok("godot_undo", json!({"undo_token": copy["undo_token"]}));
+    it.human.run(&format!("EditorInterface.get_edited_scene_root().get_node({name}).free()"));
 }
 
 /// The editor's tools show a selected node; the scene that it is in is made anew or closed all the same.

@@ -73,6 +73,12 @@ pub(crate) fn free_name(parent: &Gd<Node>, wanted: &str, except: Option<&Gd<Node
     Names::below(parent, except).take(wanted)
 }
 
+/// The name without what the engine adds when it makes one up, such as `@Timer@7`: no other node can be
+/// given that.
+pub(crate) fn plain_name(name: &str) -> &str {
+    name.strip_prefix('@').and_then(|it| it.split('@').next()).unwrap_or(name)
+}
+
 /// Names of siblings, those that nodes will get included.
 #[derive(Default)]
 pub(crate) struct Names {

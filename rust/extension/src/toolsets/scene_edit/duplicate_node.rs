@@ -57,7 +57,8 @@ impl EditTool for DuplicateNode {
         scene.not_root(&node, "duplicated")?;
         let parent =
             node.get_parent().ok_or_else(|| ToolError::internal("a node without a parent"))?;
-        let name = branch::free_name(&parent, &node.get_name().to_string(), None);
+        let name = node.get_name().to_string();
+        let name = branch::free_name(&parent, branch::plain_name(&name), None);
 
         let mut edit = Edit::in_scene(&scene, format!("Duplicate {}", node.get_name()));
         // Signals are connected by the edit, so that a preview connects nothing.
