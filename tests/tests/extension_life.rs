@@ -59,7 +59,7 @@ fn life() {
     parts.run("offers", || offers(&editor, &client));
     parts.run("events", || events(&editor, &client));
     parts.run("native extensions", || native_extensions(&editor, &client));
-    parts.run("random changes", || random_changes(&editor, &client));
+    parts.run("random changes", || random_changes(&editor, &mut client));
     parts.run("tabs are held", || tabs_are_held(&editor));
     parts.run("random calls", || random_calls(&editor));
     parts.end();
@@ -417,21 +417,37 @@ impl OnDisk {
         let rest = match self.broken {
             true => "func _run(_p):\n\treturn nonsense +\n".to_owned(),
             false => format!(
-                "func _run(_p):\n\treturn MCPToolkitSuccess.ok({{\"version\": {version}}})\n"
+                "func activate(context: MCPToolkitExtensionContext) -> void:\n\
+                 \tcontext.on(\"selection_changed\", _selected)\n\
+                 func _selected() -> void:\n\tpass\n\
+                 func _run(_p):\n\treturn MCPToolkitSuccess.ok({{\"version\": {version}}})\n"
             ),
         };
         script(&self.class, &register, &rest)
     }
 }
 
-/// X11.2: after any sequence of changes, what is listed is what is on disk, and no version has
-/// registered twice.
-fn random_changes(editor: &Editor, client: &Client) {
+/// X11.2 and X11.3: after any sequence of changes, what is listed is what is on disk, no version has
+/// registered twice, no callback is left, and clients hear of changes of the list, once each.
+fn random_changes(editor: &Editor, client: &mut Client) {
     const ROUNDS: u64 = 40;
     let mut random = Random(seed());
     let mut disk: BTreeMap<u64, OnDisk> = BTreeMap::new();
     let mut on: BTreeSet<u64> = BTreeSet::new();
     let (mut version, mut story) = (0, Vec::new());
+    let callbacks = || {
+        let code =
+            "return EditorInterface.get_selection().selection_changed.get_connections().size()";
+        editor.gd(code).as_u64().expect("a number")
+    };
+    let callbacks_at_first = callbacks();
+    client.heard_until_silent(Duration::from_millis(700));
+    let (mut shown, mut list_changes) = (json!(client.tools()), 0);
+    let mut note = |client: &Client| {
+        let now = json!(client.tools());
+        list_changes += usize::from(now != shown);
+        shown = now;
+    };
     for round in 0..ROUNDS {
         for _ in 0..=random.below(3) {
             let slot = random.below(4);
@@ -471,6 +487,7 @@ fn random_changes(editor: &Editor, client: &Client) {
             disk.insert(slot, new);
         }
         client.ok("extensions_refresh", json!({}));
+        note(client);
         // Groups are switched between changes, as clients do.
         let group = random.below(2);
         let exists = winners(&disk).values().any(|it| it.group == Some(group));
@@ -481,6 +498,9 @@ fn random_changes(editor: &Editor, client: &Client) {
                 _ => drop((client.ok("disable_toolset", name), on.remove(&group))),
             }
         }
+        note(client);
+        let loaded = disk.values().filter(|it| !it.broken).count() as u64;
+        assert_eq!(callbacks(), callbacks_at_first + loaded, "round {round}");
         let wanted: BTreeMap<String, u64> = winners(&disk)
             .into_iter()
             .filter(|(_, it)| it.group.is_none_or(|it| on.contains(&it)))
@@ -520,8 +540,16 @@ fn random_changes(editor: &Editor, client: &Client) {
         std::fs::remove_file(editor.project.join(&it.file)).expect("removed");
     }
     client.ok("extensions_refresh", json!({}));
+    note(client);
     assert!(!names(client).iter().any(|it| it.starts_with("gen_")));
-    println!("{ROUNDS} rounds, {version} changes");
+    assert_eq!(callbacks(), callbacks_at_first, "a callback is left");
+    // Changes in a moment may be told as one, more so on a busy machine.
+    let heard = client.heard_until_silent(Duration::from_millis(700));
+    let told = heard.iter().filter(|it| **it == Heard::ToolsChanged).count();
+    assert!(told >= list_changes / 4 && told <= list_changes, "{told} notices of {list_changes}");
+    println!(
+        "{ROUNDS} rounds, {version} changes, {told} notices of {list_changes} changes of the list"
+    );
 }
 
 /// By tool: the first by class name has it (X2.5, X3.2).

@@ -150,9 +150,11 @@ impl Job {
     /// Whether it goes on without its caller: what has begun to change things is finished, and a
     /// call with a key is collected by it (S2.5).
     fn outlives_its_caller(&self) -> bool {
-        self.ticket.is_some()
-            && (self.call.spec().class != SafetyClass::Runtime
-                || self.call.idempotency_key.is_some())
+        let spec = self.call.spec();
+        let has_begun = self.ticket.is_some()
+            && (spec.class != SafetyClass::Runtime || self.call.idempotency_key.is_some());
+        // What an exclusive handler does goes on as well, and must not run beside a change.
+        has_begun || spec.exclusive
     }
 
     /// Why the job must not start any more.
