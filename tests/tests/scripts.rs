@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use godot_mcp_tests::client::{Client, Era};
 use godot_mcp_tests::editor::{Editor, Launch};
+use godot_mcp_tests::project_files::{files, same};
 use serde_json::{Value, json};
 
 struct Story {
@@ -205,6 +206,61 @@ fn unsaved_text_of_the_human_is_kept() {
     assert_eq!(story.text("res://mine.gd"), "extends Node\n");
     assert_eq!(story.tab().0, "# typed\nextends Node\n");
     story.only_logged(&[]);
+}
+
+/// Whatever else writes, moves or deletes the file refuses as well, and changes nothing.
+#[test]
+fn unsaved_text_outlives_all_tools() {
+    let story = Story::start();
+    story.write(
+        "res://held/mine.gd",
+        "class_name Mine\nextends Node\nconst O = preload(\"res://held/other.gd\")\nvar other: Other\n",
+    );
+    story.write("res://held/other.gd", "class_name Other\nextends Node\n");
+    story.client.ok("rescan_filesystem", json!({}));
+    story.open_in_script_editor("res://held/mine.gd", "# typed\n");
+    let before = files(&story.editor.project);
+    let calls = [
+        ("delete_resource_file", json!({"path": "res://held/mine.gd", "confirm": true})),
+        (
+            "move_resource_file",
+            json!({"path": "res://held/mine.gd", "new_path": "res://held/new.gd"}),
+        ),
+        // Its path stands in the script that is being typed in.
+        (
+            "move_resource_file",
+            json!({"path": "res://held/other.gd", "new_path": "res://held/new.gd"}),
+        ),
+        ("delete_folder", json!({"path": "res://held", "recursive": true, "confirm": true})),
+        (
+            "rename_symbol",
+            json!({"script_path": "res://held/other.gd", "line": 1, "column": 12, "new_name": "Elsewhere"}),
+        ),
+        (
+            "create_resource",
+            json!({"type": "Gradient", "resource_path": "res://held/mine.gd", "overwrite": true, "confirm": true}),
+        ),
+    ];
+    for (tool, args) in calls {
+        let batch = json!({"commands": [{"tool": tool, "arguments": args}], "atomic": true});
+        for (tool, mut args) in [(tool, args), ("run_commands", batch)] {
+            for preview in [true, false] {
+                args["dry_run"] = json!(preview);
+                let error = match story.client.call(tool, args.clone()) {
+                    Err(error) => error,
+                    Ok(answer) => panic!("{tool} {args} was not refused: {answer}"),
+                };
+                let code = error["error"].as_str().unwrap_or_default();
+                let refused =
+                    ["PRECONDITION_FAILED", "VALIDATION_ERROR", "UNSUPPORTED"].contains(&code);
+                assert!(refused, "{tool} {args}: {error}");
+                same(&before, &files(&story.editor.project), tool);
+                assert!(story.tab().1, "{tool} {args}");
+            }
+        }
+    }
+    assert_eq!(story.client.ok("list_history", json!({}))["global"]["depth"], 2);
+    story.quit();
 }
 
 /// An open tab shows the new text, keeps its breakpoints, and a save of the scene leaves the file.

@@ -44,7 +44,9 @@ impl Planned {
                 Ok(Self::Direct(command.run))
             }
             Some(Runner::Edit(plan) | Runner::Prepared(_, plan)) => {
-                plan(editor, call.args.clone()).map(|it| Self::Edit(Box::new(it)))
+                let edit = plan(editor, call.args.clone())?;
+                edit.refuse_unsaved()?;
+                Ok(Self::Edit(Box::new(edit)))
             }
             None if editor.app().extensions.tool(&call.spec().name).is_some() => {
                 let tool = editor.app().extensions.tool(&call.spec().name);

@@ -27,7 +27,7 @@ use super::files::{self, FileKeeper, SettingValue};
 use super::persistence::{self, Verdict};
 use super::scene::Scene;
 use super::values;
-use super::{project_settings, properties, references, scene_keeper};
+use super::{project_settings, properties, references, scene_keeper, script_tabs};
 use crate::app::App;
 use crate::fault_point;
 use crate::tool::Outcome;
@@ -361,6 +361,8 @@ pub(crate) struct Edit {
     notes: Vec<Value>,
     settle: Option<Settle>,
     late: Option<Late>,
+    /// Files whose unsaved text in the script editor the caller has given up.
+    given_up: Vec<String>,
 }
 
 impl Edit {
@@ -386,6 +388,21 @@ impl Edit {
     pub(crate) fn write_file(&mut self, path: &str, bytes: Option<Vec<u8>>) {
         let old = files::bytes(path);
         self.replace_file(path, old, bytes);
+    }
+
+    /// The caller has said that unsaved text of this file in the script editor may go.
+    pub(crate) fn gives_up_unsaved(&mut self, path: &str) {
+        self.given_up.push(path.to_owned());
+    }
+
+    /// Refuses an edit that writes or deletes a file of which the human has unsaved text.
+    pub(crate) fn refuse_unsaved(&self) -> Result<(), ToolError> {
+        let ops = self.steps.iter().flat_map(|it| &it.apply);
+        let paths = ops.filter_map(|it| match it {
+            Op::File { path, .. } if !self.given_up.contains(path) => Some(path.as_str()),
+            _ => None,
+        });
+        script_tabs::refuse_unsaved(paths)
     }
 
     /// As `write_file`, when earlier steps of the edit leave the file with the bytes `old`.
@@ -514,6 +531,7 @@ impl Edit {
             notes: Vec::new(),
             settle: None,
             late: None,
+            given_up: Vec::new(),
         }
     }
 

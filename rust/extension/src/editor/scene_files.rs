@@ -120,30 +120,6 @@ pub(crate) fn unsaved_scripts() -> UnsavedScripts {
     found
 }
 
-/// Those of the files that are open in the script editor with unsaved changes.
-pub(crate) fn unsaved_among<'a>(paths: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let Some(editor) = EditorInterface::singleton().get_script_editor() else { return Vec::new() };
-    let open: Vec<String> =
-        editor.get_open_scripts().iter_shared().map(|it| it.get_path().to_string()).collect();
-    let mut paths: Vec<String> =
-        paths.filter(|it| open.iter().any(|open| open == it)).map(str::to_owned).collect();
-    if paths.is_empty() {
-        return paths;
-    }
-    let pages = editor.get_open_script_editors();
-    let texts: Vec<String> = pages
-        .iter_shared()
-        .filter_map(|it| it.get_base_editor())
-        .filter(|it| it.has_method("get_text"))
-        .map(|it| it.clone().call("get_text", &[]).to_string())
-        .collect();
-    paths.retain(|path| {
-        let saved = files::bytes(path).unwrap_or_default();
-        !texts.iter().any(|it| it.as_bytes() == saved)
-    });
-    paths
-}
-
 /// Every file that the editor's file system knows, with its type.
 pub(crate) fn each_file(visit: &mut dyn FnMut(&str, &str)) {
     let files = EditorInterface::singleton().get_resource_filesystem();

@@ -209,6 +209,7 @@ pub(crate) fn write(
     edit.verdict(Verdict::yes(path));
     let replaces = conditions.overwrite_unsaved && script_tabs::unsaved_text(path).is_some();
     if replaces {
+        edit.gives_up_unsaved(path);
         edit.fact("unsaved_text", "replaced; the undo of the script's tab brings it back");
     }
     let source = decode(&bytes);

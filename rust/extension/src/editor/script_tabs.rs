@@ -4,6 +4,7 @@ use godot::builtin::PackedInt32Array;
 use godot::classes::{CodeEdit, EditorInterface, ScriptEditor};
 use godot::meta::ToGodot as _;
 use godot::obj::{Gd, Singleton as _};
+use godot_mcp_core::{Code, ToolError};
 
 /// `Node.NOTIFICATION_APPLICATION_FOCUS_IN`.
 const FOCUS_IN: i32 = 2016;
@@ -24,6 +25,25 @@ impl Tab {
 pub(crate) fn unsaved_text(path: &str) -> Option<String> {
     let tab = tabs().into_iter().find(|it| it.path == path && it.is_unsaved())?;
     Some(tab.text.get_text().to_string())
+}
+
+/// Refuses to take away what the human has not saved in the script editor, of any of these files.
+pub(crate) fn refuse_unsaved<'a>(
+    paths: impl IntoIterator<Item = &'a str>,
+) -> Result<(), ToolError> {
+    let mut paths = paths.into_iter().peekable();
+    if paths.peek().is_none() {
+        return Ok(());
+    }
+    let unsaved: Vec<Tab> = tabs().into_iter().filter(Tab::is_unsaved).collect();
+    match paths.find(|path| unsaved.iter().any(|it| it.path == *path)) {
+        None => Ok(()),
+        Some(path) => Err(ToolError::new(
+            Code::PreconditionFailed,
+            format!("\"{path}\" has unsaved changes in the script editor"),
+        )
+        .hint("they would be lost; ask the human to save the script or to close its tab, then call again; nothing was changed")),
+    }
 }
 
 /// Shows what a script's file holds now in its tab, unless the human has unsaved text there.

@@ -5,7 +5,7 @@ use godot_mcp_core::paths::Access;
 use godot_mcp_core::scene_uses::{self, Use};
 use godot_mcp_core::{script_source, untrusted};
 
-use crate::editor::{files, script_check, script_files, script_tabs};
+use crate::editor::{files, script_check, script_files};
 use crate::services::code_queries::{self, Place, Quotes};
 use crate::services::language_server::Document;
 use crate::tool::{Prepare, Prepared};
@@ -345,11 +345,6 @@ impl EditTool for RenameSymbol {
         edit.fact("new_name", self.new_name.as_str());
         let mut occurrences = Vec::new();
         for it in found.scripts.iter().chain(scenes) {
-            if script_tabs::unsaved_text(&it.path).is_some() {
-                let message = format!("\"{}\" has unsaved changes in the script editor", it.path);
-                return Err(ToolError::precondition("script_path", message)
-                    .hint("ask the human to save it, then call again"));
-            }
             edit.write_file(&it.path, Some(renamed(it, &found.old_name, &self.new_name)?));
             edit.verdict(Verdict::yes(it.path.as_str()));
             occurrences.push(json!({"file": it.path, "occurrences": it.starts.len()}));

@@ -4,7 +4,7 @@ use godot::obj::{Gd, NewGd as _};
 
 use crate::editor::file_mover::FileMover;
 use crate::editor::file_uses::{self, How, Uses};
-use crate::editor::{file_search, files, scene_files, scene_tabs};
+use crate::editor::{file_search, files, scene_tabs, script_tabs};
 use crate::tool_prelude::*;
 
 /// Moves or renames one file, with its `.uid` and `.import`, and rewrites every path to it: closed
@@ -75,17 +75,7 @@ impl EditTool for MoveResourceFile {
         let to = editor.res_path(&self.new_path)?;
         check_target(&from, &to)?;
         let uses = Uses::of(&from);
-        let unsaved = scene_files::unsaved_among(
-            uses.files.iter().map(|it| it.file.as_str()).chain([from.as_str()]),
-        );
-        if let Some(script) = unsaved.first() {
-            return Err(ToolError::new(
-                Code::PreconditionFailed,
-                format!("\"{script}\" has unsaved changes in the script editor"),
-            )
-            .required("path")
-            .hint("they would be lost; ask the human to save the script"));
-        }
+        script_tabs::refuse_unsaved([from.as_str()])?;
 
         let title = format!("Move {from} to {to}");
         let edited = editor.edited_scene().ok();
