@@ -47,9 +47,15 @@ pub(crate) fn is_destructive(
     call: &Admitted,
     class_of: impl Fn(&str) -> Option<SafetyClass>,
 ) -> bool {
-    let Some(Value::Array(commands)) = call.args.get(COMMANDS) else { return false };
-    let mut tools = commands.iter().filter_map(|it| it["tool"].as_str());
-    tools.any(|it| class_of(it) == Some(SafetyClass::Destructive))
+    commands(call).any(|it| class_of(it.0) == Some(SafetyClass::Destructive))
+}
+
+/// Tools and arguments of the entries of a batch, as they were given; none for another call.
+pub(crate) fn commands(call: &Admitted) -> impl Iterator<Item = (&str, Map<String, Value>)> {
+    let given = call.args.get(COMMANDS).and_then(Value::as_array);
+    given.into_iter().flatten().filter_map(|it| {
+        Some((it["tool"].as_str()?, it["arguments"].as_object().cloned().unwrap_or_default()))
+    })
 }
 
 /// Runs a batch, previews it, or asks a human about it.

@@ -22,7 +22,7 @@ use tokio::time::{sleep, sleep_until, timeout, timeout_at};
 use crate::app::Shared;
 use crate::batch;
 use crate::commands;
-use crate::main_thread::{Finished, Job, Turn, Within};
+use crate::main_thread::{Finished, Job, TabMove, Turn, Within};
 use crate::tool::Runner;
 use crate::toolsets;
 
@@ -438,12 +438,14 @@ async fn queue(
     };
     let deadline = Instant::now() + patience;
     let (ticket, force) = entry.map_or((None, false), |(ticket, force)| (Some(ticket), force));
+    let moves = moves(shared, &call);
     let job = Job {
         call,
         ticket: ticket.clone(),
         grant,
         peer: way.peer.clone(),
         turn: Turn::new(Arc::clone(&way.waited)),
+        moves,
         cancel: way.cancel.clone(),
         deadline,
         progress: way.progress.clone(),
@@ -469,6 +471,16 @@ async fn queue(
         ),
         () = sleep_until((deadline + grace).into()) => Queued::Late(answer),
     }
+}
+
+/// Tabs that a call, or the entries of a batch, bring to the front or close.
+fn moves(shared: &Shared, call: &Admitted) -> Vec<TabMove> {
+    let registry = shared.gate.registry();
+    let entries = batch::commands(call).filter_map(|(tool, args)| {
+        let name = shared.gate.listed_name(tool);
+        TabMove::of(&registry.get(&name)?.spec, &args)
+    });
+    TabMove::of(call.spec(), &call.args).into_iter().chain(entries).collect()
 }
 
 /// The state of a command that did not return in time; none when it has.

@@ -20,9 +20,9 @@ use godot_mcp_core::gate::Admitted;
 use godot_mcp_core::journal::Ticket;
 use godot_mcp_core::lease::SceneLease;
 use godot_mcp_core::spec::TabUse;
-use godot_mcp_core::{Answer, CancelFlag, Code, SafetyClass, Site, ToolError};
+use godot_mcp_core::{Answer, CancelFlag, Code, SafetyClass, Site, ToolError, ToolSpec};
 use parking_lot::{Condvar, Mutex};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
@@ -61,6 +61,7 @@ pub(crate) struct Job {
     pub(crate) grant: Option<Grant>,
     pub(crate) peer: Peer,
     pub(crate) turn: Turn,
+    pub(crate) moves: Vec<TabMove>,
     pub(crate) cancel: CancelFlag,
     pub(crate) deadline: Instant,
     pub(crate) progress: Option<ProgressSink>,
@@ -95,6 +96,22 @@ impl Turn {
         };
         // A call that a human was asked about is queued twice, and tells of the first time.
         let _ = self.waited.set(Waited { queued_ms, reason, holder_scene });
+    }
+}
+
+/// A tab that a job brings to the front or closes.
+pub(crate) struct TabMove {
+    how: TabUse,
+    /// `res://` path; empty for the scene in front.
+    scene: String,
+}
+
+impl TabMove {
+    /// Of a call of a tool with this spec.
+    pub(crate) fn of(spec: &ToolSpec, args: &Map<String, Value>) -> Option<Self> {
+        let scene = args.get("scene_path").and_then(Value::as_str).unwrap_or_default();
+        matches!(spec.tab, TabUse::Opens | TabUse::Closes)
+            .then(|| Self { how: spec.tab, scene: scene.to_owned() })
     }
 }
 
@@ -377,12 +394,11 @@ impl Tab<'_> {
         if self.scene.is_empty() || !job.within.is_empty() || job.call.dry_run {
             return false;
         }
-        let wanted = job.call.args.get("scene_path").and_then(Value::as_str).unwrap_or_default();
-        let takes_it = match job.call.spec().tab {
+        let takes_it = job.moves.iter().any(|it| match it.how {
             TabUse::Stays | TabUse::Apart => false,
-            TabUse::Opens => wanted != self.scene,
-            TabUse::Closes => wanted.is_empty() || wanted == self.scene,
-        };
+            TabUse::Opens => it.scene != self.scene,
+            TabUse::Closes => it.scene.is_empty() || it.scene == self.scene,
+        });
         let since = job.turn.queued;
         takes_it && self.lease.keeps(&self.scene, &job.peer, since, Instant::now(), self.time)
     }
@@ -598,12 +614,12 @@ impl Pump {
     /// The client of a job that has worked in the scene in front, or has put it there, holds its tab.
     fn renew_lease(&self, job: &Job) {
         let used = self.scene_used.take();
-        let scene = match job.call.spec().tab {
-            TabUse::Opens => front_scene(),
-            TabUse::Stays if used => front_scene(),
-            _ => return,
-        };
-        if !scene.is_empty() && !job.call.dry_run {
+        let opens = job.moves.iter().any(|it| it.how == TabUse::Opens);
+        if job.call.dry_run || !opens && !(used && job.call.spec().tab == TabUse::Stays) {
+            return;
+        }
+        let scene = front_scene();
+        if !scene.is_empty() {
             self.lease.borrow_mut().renew(&job.peer, &scene, Instant::now());
         }
     }
@@ -815,7 +831,6 @@ mod tests {
     use godot_mcp_core::paths::Roots;
     use godot_mcp_core::registry::Registry;
     use proptest::prelude::*;
-    use serde_json::Map;
 
     use super::*;
 
@@ -842,12 +857,14 @@ mod tests {
         let (ticket, grant, progress) = (None, None, None);
         let (log, runtime) = (None, None);
         let (id, within) = (Job::new_id(), Within::default());
+        let moves = TabMove::of(call.spec(), &call.args).into_iter().collect();
         let job = Job {
             call,
             ticket,
             grant,
             peer: Peer::default(),
             turn: Turn::new(WaitedSlot::default()),
+            moves,
             cancel,
             deadline,
             progress,
