@@ -615,11 +615,9 @@ impl Pump {
     fn renew_lease(&self, job: &Job) {
         let used = self.scene_used.take();
         let opens = job.moves.iter().any(|it| it.how == TabUse::Opens);
-        if job.call.dry_run || !opens && !(used && job.call.spec().tab == TabUse::Stays) {
-            return;
-        }
+        let works = used && job.call.spec().tab == TabUse::Stays;
         let scene = front_scene();
-        if !scene.is_empty() {
+        if (opens || works) && !job.call.dry_run && !scene.is_empty() {
             self.lease.borrow_mut().renew(&job.peer, &scene, Instant::now());
         }
     }
