@@ -165,6 +165,15 @@ fn the_registry_follows_the_project() {
     the_dock(&story);
     handlers(&mut story);
     assert!(story.editor.alive());
+    let Story { editor, client } = story;
+    drop((client, others));
+    // Nothing but what was done on purpose; no leak.
+    editor.quit_after(&[
+        "res://one.gd",
+        "res://broken.gd",
+        "res://bad.gd",
+        "the test asked for it",
+    ]);
 }
 
 /// X4.2: a preview is the handler's own, and changes nothing.
