@@ -140,6 +140,11 @@ impl Wire {
         self.response()
     }
 
+    /// Sends bytes and does not read what comes.
+    pub fn send(&mut self, bytes: &[u8]) {
+        self.stream.get_mut().write_all(bytes).expect("the server listens");
+    }
+
     fn response(&mut self) -> Option<Response> {
         let mut line = String::new();
         if self.stream.read_line(&mut line).ok()? == 0 {

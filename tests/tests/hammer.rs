@@ -193,6 +193,9 @@ const KNOWN: &[&str] = &[
     "Attempting to parent and popup a dialog that already has a parent.",
     // The state of the scene that was replaced is restored at the frame's end.
     "_set_main_scene_state': Cannot convert argument 2 from Object to Object.",
+    // The scene in front is made anew where instances of it have other nodes by now. We look nodes up by
+    // `get_node_or_null` alone.
+    "Node not found: ",
     // The scene dock puts an item at the node's index, also where siblings have no item of theirs.
     "insert (./core/templates/local_vector.h",
     // A scene with 3D nodes is closed.

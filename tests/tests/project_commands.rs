@@ -2,6 +2,7 @@
 //! the write block, a killed editor, taking a call back.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use godot_mcp_core::commands::limits;
@@ -29,6 +30,11 @@ func mcp_call(command: String, args: Dictionary, ctx: RefCounted) -> Variant:
 			return {"ok": true, "value": Helper.answer()}
 		"nothing":
 			return {"ok": true}
+		"entry":
+			return {"ok": true, "value": [command, type_string(typeof(args))]}
+		"meta":
+			Engine.set_meta(&"by_a_command", true)
+			return {"ok": true}
 		"write":
 			for index in int(args.count):
 				_write("res://made/f%d.txt" % index, str(args.get("text", "made")))
@@ -49,6 +55,9 @@ func mcp_call(command: String, args: Dictionary, ctx: RefCounted) -> Variant:
 		"push_error":
 			push_error("something is wrong")
 			return {"ok": true}
+		"push_error_and_fail":
+			push_error("something is wrong")
+			return {"ok": false, "error": "no luck"}
 		"prints":
 			for index in 1000:
 				print("line %d" % index)
@@ -162,10 +171,13 @@ fn write(project: &Path, path: &str, text: &str) {
     std::fs::write(path, text).expect("written");
 }
 
+const HOST: &str =
+    "EditorInterface.get_base_control().get_tree().root.find_child(\"GodotMcp\", true, false)";
+
 struct Session {
     editor: Editor,
     client: Client,
-    count: std::cell::Cell<u32>,
+    count: AtomicU32,
 }
 
 impl Session {
@@ -177,13 +189,13 @@ impl Session {
 
     fn of(editor: Editor) -> Self {
         let client = Client::connect(&editor, Era::Modern);
-        Self { editor, client, count: std::cell::Cell::new(0) }
+        Self { editor, client, count: AtomicU32::new(0) }
     }
 
     fn args(&self, provider: &str, command: &str, arguments: Value) -> Value {
-        self.count.set(self.count.get() + 1);
+        let number = self.count.fetch_add(1, Ordering::Relaxed);
         json!({"provider": provider, "command": command, "arguments": arguments,
-               "idempotency_key": format!("key {}", self.count.get())})
+               "idempotency_key": format!("key {number}")})
     }
 
     #[track_caller]
@@ -204,7 +216,7 @@ impl Session {
 
     /// Waits until the command that runs is over.
     fn wait_until_writable(&self) {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_secs(60);
         while !self.client.ok("editor_commands_status", json!({}))["running"].is_null() {
             assert!(Instant::now() < deadline, "the command is still running");
             std::thread::yield_now();
@@ -215,6 +227,7 @@ impl Session {
 /// Engine lines that these commands cause on purpose.
 const KNOWN: &[&str] = &[
     "something is wrong",
+    "of somebody else",
     "res://tools/broken.gd",
     "gdscript://",
     "Failed to load script",
@@ -234,12 +247,19 @@ fn classified(answer: &Value, wanted: &str) {
     assert_eq!((&answer["applied"], &answer["rolled_back"]), (&json!(true), &json!(false)), "R75");
 }
 
-/// R1, R24, R50 to R59.
+/// R1, R2, R4, R5, R24, R50 to R59.
 fn lists(session: &Session) {
+    let tools: Vec<String> = session.client.tools().iter().map(|it| it.name.to_string()).collect();
+    for name in ["editor_commands_list", "editor_commands_call"] {
+        assert!(tools.iter().any(|it| it == name), "R1, R2: {name}");
+    }
+    assert_eq!(limits::FILE, "godot_mcp_commands.json", "R5");
+    assert!(session.editor.project.join(limits::FILE).is_file(), "R5: next to project.godot");
     let listing = session.client.ok("editor.commands.list", json!({}));
     assert_eq!(listing, session.client.ok("editor_commands_list", json!({})), "R1: both names");
     assert_eq!((&listing["status"], &listing["enabled"]), (&json!("valid"), &json!(true)));
-    assert_eq!(listing["editor"], json!({"connected": true, "serves_commands": true}));
+    // The add-on is the server, so their versions cannot differ.
+    assert_eq!(listing["editor"], json!({"connected": true, "serves_commands": true}), "R4");
     let reason = |provider: usize, command: usize| {
         listing["providers"][provider]["commands"][command]["unavailable_reason"].clone()
     };
@@ -248,7 +268,7 @@ fn lists(session: &Session) {
     assert!(reason(3, 0).as_str().is_some_and(|it| it.contains("@tool")), "R43");
 }
 
-/// R40, R63, R65.
+/// R40, R60, R62 to R65.
 fn refuses(session: &Session) {
     let project = &session.editor.project;
     for (provider, command, arguments, code) in [
@@ -276,11 +296,35 @@ fn refuses(session: &Session) {
             "R61: {deadline}"
         );
     }
-    let without_key = json!({"provider": "cases", "command": "nothing"});
+    // R60: three are needed, and there are no others.
+    let whole = session.args("cases", "nothing", json!({}));
+    for name in ["provider", "command", "idempotency_key", "more"] {
+        let mut args = whole.clone();
+        match args.get(name) {
+            Some(_) => drop(args.as_object_mut().expect("an object").remove(name)),
+            None => args[name] = json!(1),
+        }
+        let error = session.client.refused("editor_commands_call", args);
+        assert_eq!(error["error"], "VALIDATION_ERROR", "R60: {name}: {error}");
+    }
+    // R62, R64: the script as it is on disk at that moment.
+    let script = "@tool\nextends RefCounted\nfunc mcp_call(_c, _a):\n\treturn {\"ok\": true}\n";
+    write(project, "tools/plain.gd", script);
+    classified(&session.run("plain", "a", json!({})), "passed");
+    std::fs::remove_file(project.join("tools/plain.gd")).expect("removed");
+    assert_eq!(session.refused("plain", "a", json!({}))["error"], "VALIDATION_ERROR", "R64: gone");
+    write(project, "tools/plain.gd", "extends RefCounted\n# @tool\n");
+    assert_eq!(session.refused("plain", "a", json!({}))["error"], "VALIDATION_ERROR", "R64: @tool");
+    // R64: a human has paused the server.
+    session.editor.gd(&format!("{HOST}.set_paused(true)"));
+    let paused =
+        session.client.refused("editor_commands_call", session.args("cases", "nothing", json!({})));
     assert_eq!(
-        session.client.refused("editor_commands_call", without_key)["error"],
-        "VALIDATION_ERROR"
+        (&paused["error"], &paused["details"]["refusal"], &paused["details"]["mutation_status"]),
+        (&json!("PAUSED"), &json!("unavailable"), &json!("not_started")),
+        "R64: {paused}"
     );
+    session.editor.gd(&format!("{HOST}.set_paused(false)"));
 
     // B9: what was listed is what is called.
     let listing = session.client.ok("editor_commands_list", json!({}));
@@ -342,11 +386,28 @@ fn converts(session: &Session) {
     assert_eq!(beyond["error"], "VALIDATION_ERROR", "R38: {beyond}");
 }
 
-/// R46, R67 to R75, R92 to R95, A8.
+/// R42, R44, R46, R49, R66 to R75, R92 to R95, A8, C5.
 fn answers(session: &Session) {
+    let entry = session.run("cases", "entry", json!({"a": 1}));
+    assert_eq!(entry["result"], json!(["entry", "Dictionary"]), "R44");
+    let one =
+        session.client.ok("get_transaction", json!({"transaction_id": entry["transaction_id"]}));
+    assert_eq!(
+        (&one["state"], &one["tool"]),
+        (&json!("done"), &json!("editor_commands_call")),
+        "R66"
+    );
+    let depth = || session.client.ok("list_history", json!({}))["global"]["depth"].clone();
+    let before = depth();
+    session.run("cases", "meta", json!({}));
+    assert_eq!(session.editor.gd("return Engine.get_meta(&\"by_a_command\", false)"), true, "R49");
+    assert_eq!(depth(), before, "R49: nothing of it can be undone");
     let answer = session.run("cases", "echo", json!({"a": [1, 2.5, null, "x"]}));
     classified(&answer, "passed");
-    assert_eq!(answer["result"], json!({"a": [1, 2.5, null, "x"]}));
+    assert_eq!(answer["result"], json!({"a": [1, 2.5, null, "x"]}), "R42");
+    let edges =
+        json!({"high": 9_007_199_254_740_992_i64, "low": -9_007_199_254_740_992_i64, "f": 1e300});
+    assert_eq!(session.run("cases", "echo", edges.clone())["result"], edges, "R42: exact");
     assert_eq!(
         answer["command"],
         json!({"provider": "cases", "name": "echo", "mutates": false}),
@@ -411,7 +472,7 @@ fn answers(session: &Session) {
     }
 }
 
-/// R73, R74, R95 and B7.
+/// R73, R74, R86, R95 and B7.
 fn tells_changes(session: &Session) {
     let answer = session.run("cases", "write", json!({"count": 2_000}));
     classified(&answer, "passed");
@@ -423,6 +484,7 @@ fn tells_changes(session: &Session) {
     assert_eq!(answer["changes"]["truncated"], true);
     let again = session.run("cases", "write", json!({"count": 2_000}));
     assert_eq!(again["changes"]["total"], 0, "R73: the same content is no change");
+    // R86: it says that it changes nothing, and is not kept from it.
     let liar = session.run("liar", "write", json!({"count": 3, "text": "other"}));
     assert_eq!(liar["declaration_mismatch"], json!({"files": 3}), "R74: {liar}");
     let modified = json!(["res://made/f0.txt", "res://made/f1.txt", "res://made/f2.txt"]);
@@ -447,7 +509,7 @@ fn replays(session: &Session) {
     assert_eq!(conflict["error"], "IDEMPOTENCY_CONFLICT", "A10");
 }
 
-/// R47, A15.
+/// R47, A15, C4.
 fn reads_scripts_afresh(session: &Session) {
     let project = &session.editor.project;
     for value in 1..4 {
@@ -459,6 +521,7 @@ fn reads_scripts_afresh(session: &Session) {
 }
 
 /// R45, R48, B1, C3.
+/// R48, C2, C3.
 fn awaits(session: &Session) {
     assert_eq!(session.run("cases", "await_frames", json!({}))["result"], "later");
     let tree = session.run("nodes", "tree", json!({}));
@@ -521,9 +584,9 @@ fn blocks_writes_while_uncertain(session: &Session) {
     classified(&session.run("cases", "nothing", json!({})), "passed");
 }
 
-/// R79, R82 and the stuck main thread of the issue: answers and reads do not need it.
+/// R79, R82, R84 and a main thread that is stuck for 40 s: answers and reads do not need it.
 fn answers_while_the_main_thread_is_stuck(session: &Session) {
-    let mut args = session.args("cases", "block", json!({"ms": 5_000}));
+    let mut args = session.args("cases", "block", json!({"ms": 40_000}));
     args["deadline_ms"] = json!(limits::DEADLINE_MIN_MS);
     let error = session.client.refused("editor_commands_call", args.clone());
     assert_eq!(error["details"]["mutation_status"], "uncertain", "{error}");
@@ -537,9 +600,55 @@ fn answers_while_the_main_thread_is_stuck(session: &Session) {
         session.client.ok(tool, json!({}));
         assert!(begun.elapsed() < Duration::from_millis(100), "{tool}: {:?}", begun.elapsed());
     }
+    let status = session.client.ok("editor_commands_status", json!({}));
+    assert!(
+        status["main_thread_blocked_ms"].as_u64().is_some_and(|it| it > 1_000),
+        "R84: {status}"
+    );
     session.wait_until_writable();
     let late = session.client.ok("editor_commands_call", args);
     assert_eq!(late["result"], "woke", "{late}");
+}
+
+/// A9, A14, B4: what others log meanwhile is told apart, and does not count.
+fn tells_ambient_errors_apart(session: &Session) {
+    let mut args = session.args("cases", "wait_for_file", json!({}));
+    args["deadline_ms"] = json!(limits::DEADLINE_MAX_MS);
+    let release = "FileAccess.open(\"user://release\", FileAccess.WRITE).close()";
+    session.editor.gd("DirAccess.remove_absolute(\"user://release\")");
+    let answer = std::thread::scope(|scope| {
+        let call = scope.spawn(|| session.client.ok("editor_commands_call", args));
+        let phase =
+            || session.client.ok("editor_commands_status", json!({}))["running"]["phase"].clone();
+        while phase() != "awaiting" {}
+        session.editor.gd("push_error(\"of somebody else\")");
+        session.editor.gd(release);
+        call.join().expect("an answer")
+    });
+    classified(&answer, "passed");
+    let ambient = answer["ambient_diagnostics"][0]["message"].as_str().unwrap_or_default();
+    assert!(ambient.contains("of somebody else"), "{answer}");
+    // A9: the answer says no, and an error was logged too.
+    let both = session.run("cases", "push_error_and_fail", json!({}));
+    classified(&both, "failed");
+    assert!(both["error"].is_string() && both["diagnostics"][0].is_object(), "{both}");
+}
+
+/// C9, R85: a client that hangs up does not stop a command; its key collects the answer.
+fn outlives_its_client(session: &Session) {
+    session.editor.gd("DirAccess.remove_absolute(\"user://release\")");
+    let args = session.args("cases", "wait_for_file", json!({}));
+    let mut wire = Wire::connect(&session.editor.url, &session.editor.token);
+    let bytes = wire.bytes_of_call("editor_commands_call", &args);
+    wire.send(&bytes);
+    let running = || session.client.ok("editor_commands_status", json!({}))["running"].clone();
+    while running()["phase"] != "awaiting" {}
+    drop(wire);
+    session.editor.gd("FileAccess.open(\"user://release\", FileAccess.WRITE).close()");
+    session.wait_until_writable();
+    let late = session.client.ok("editor_commands_call", args);
+    assert_eq!(late["replayed"], true, "{late}");
+    classified(&late, "passed");
 }
 
 /// B5.
@@ -594,6 +703,8 @@ fn commands() {
         ("awaits", awaits),
         ("reverts", reverts),
         ("blocks_writes_while_uncertain", blocks_writes_while_uncertain),
+        ("tells_ambient_errors_apart", tells_ambient_errors_apart),
+        ("outlives_its_client", outlives_its_client),
         ("answers_while_the_main_thread_is_stuck", answers_while_the_main_thread_is_stuck),
     ];
     for (name, step) in steps {
@@ -638,12 +749,63 @@ fn a_killed_editor_is_settled() {
         (&json!("CANCELLED"), &added),
         "{again}"
     );
-    let count = &session.count;
-    count.set(100);
+    session.count.store(100, Ordering::Relaxed);
     classified(&session.run("cases", "nothing", json!({})), "passed");
     session.client.ok("editor_commands_revert", json!({"transaction_id": id}));
     assert!(!project.join("waiting.txt").exists());
     session.editor.quit_after(KNOWN);
+    drop(home);
+}
+
+/// R66, R81, B2: killed at each step of a call in the journal. The next start knows whether it ran, and
+/// the files that it changed.
+#[test]
+fn a_call_is_killed_at_each_step() {
+    let session = Session::start();
+    let (home, project) = (session.editor.keep_home(), session.editor.project.clone());
+    session.run("cases", "nothing", json!({}));
+    session.editor.quit_after(KNOWN);
+    drop(session.client);
+    for (point, state, changed) in [
+        ("begun", "interrupted", false),
+        ("committed", "interrupted", false),
+        ("ran", "interrupted", true),
+        ("settled", "done", true),
+    ] {
+        let kill = format!("{point}:editor_commands_call");
+        let launch = Launch::fixture("plain").on(&project).env("GODOT_MCP_TEST_KILL", &kill);
+        let editor = launch.start();
+        let key = format!("killed when {point}");
+        let args = json!({"provider": "cases", "command": "write", "idempotency_key": key,
+            "arguments": {"count": 2, "text": point}});
+        let mut wire = Wire::connect(&editor.url, &editor.token);
+        assert!(wire.try_call("editor_commands_call", &args).is_none(), "{point}: it answered");
+        editor.wait_for_end(Duration::from_secs(10));
+
+        let session = Session::of(Launch::fixture("plain").on(&project).start());
+        let told = session.client.ok("get_transaction", json!({"idempotency_key": key}));
+        assert_eq!(told["state"], state, "{point}: {told}");
+        let status = session.client.ok("editor_commands_status", json!({}));
+        assert_eq!(status["writes_blocked"], false, "{point}: {status}");
+        let written = std::fs::read_to_string(project.join("made/f1.txt")).unwrap_or_default();
+        assert_eq!(written == point, changed, "{point}: {written}");
+        let again = session.client.call("editor_commands_call", args);
+        match (point, again) {
+            // Nothing has run under the key, so it is free.
+            ("begun", Ok(answer)) => assert_eq!(answer["replayed"], false, "{answer}"),
+            ("settled", Ok(answer)) => {
+                assert_eq!((&answer["replayed"], &answer["result"]), (&json!(true), &json!(2)));
+            }
+            ("committed" | "ran", Err(error)) => {
+                let total = if changed { 2 } else { 0 };
+                assert_eq!(error["details"]["changes"]["total"], total, "{point}: {error}");
+            }
+            (_, other) => panic!("{point}: {other:?}"),
+        }
+        session.count.store(1_000 + u32::try_from(point.len()).expect("short"), Ordering::Relaxed);
+        classified(&session.run("cases", "nothing", json!({})), "passed");
+        session.editor.quit_after(KNOWN);
+    }
     drop(home);
 }
 

@@ -22,6 +22,7 @@ use tokio::time::{sleep, sleep_until, timeout, timeout_at};
 use crate::app::Shared;
 use crate::batch;
 use crate::commands;
+use crate::fault_point;
 use crate::main_thread::{Finished, Job, TabMove, Turn, Within};
 use crate::tool::Runner;
 use crate::toolsets;
@@ -140,7 +141,11 @@ async fn pass(
     if let Some(limit) = &shared.rate_limit {
         limit.take(&client)?;
     }
-    let mut admitted = shared.gate.admit(&name, arguments)?;
+    let admitted = shared.gate.admit(&name, arguments);
+    let mut admitted = match name == commands::CALL {
+        true => admitted.map_err(commands::refused_early)?,
+        false => admitted?,
+    };
     admitted.client = client;
     notes.preview = admitted.dry_run;
     match toolsets::runner(&admitted.spec().name) {
@@ -323,10 +328,14 @@ async fn run_recorded(
     way: &Way,
     notes: &mut Notes,
 ) -> Answer {
+    let name = call.spec().name.clone();
     let settle = |answer: Answer| {
+        fault_point::reach("ran", &name);
         ticket.settle(&answer);
+        fault_point::reach("settled", &name);
         answer
     };
+    fault_point::reach("begun", &name);
     let is_command = call.spec().name == commands::CALL;
     if let Err(error) = prepare(shared, &mut call, way).await {
         if is_command {

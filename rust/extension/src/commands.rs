@@ -359,6 +359,16 @@ fn changed(parameter: &'static str, what: &str, found: &str) -> ToolError {
 }
 
 /// R65. `class` is the word of the contract for it.
+/// What the gate refuses is not started either (R64, R65).
+pub(crate) fn refused_early(error: ToolError) -> ToolError {
+    let class = match error.code {
+        Code::Paused | Code::Busy => "unavailable",
+        Code::ToolsetDisabled | Code::ReadOnly => "permission_denied",
+        _ => "invalid_input",
+    };
+    error.detail("refusal", class).detail("mutation_status", "not_started")
+}
+
 pub(crate) fn not_started(code: Code, class: &str, message: impl Into<String>) -> ToolError {
     ToolError::new(code, message)
         .detail("refusal", class)

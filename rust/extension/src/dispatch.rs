@@ -152,6 +152,7 @@ pub(crate) fn run(app: &Rc<App>, job: &mut Job) -> Result<Outcome, ToolError> {
             }
             if let Some(ticket) = &job.ticket {
                 ticket.commit()?;
+                fault_point::reach("committed", &job.call.spec().name);
             }
             planned.commit(&editor, &job.call)
         }
