@@ -182,9 +182,9 @@ const TAKE_AWAY: &[&str] = &["delete_resource_file", "move_resource_file", "dele
 const NAMES: &[&str] =
     &["A", "B", "Player", "Enemy", "a/b", "", "x\ny", "Ünicode", "%x", "enemies", "actors"];
 const SIGNALS: &[&str] = &["timeout", "ready", "visibility_changed", "nonsense", "tree_entered"];
-// Without parameters: what is connected here really fires.
+// Without parameters, and of which nothing is saved: what is connected here really fires.
 const METHODS: &[&str] =
-    &["hide", "show", "queue_redraw", "nonsense", "update_configuration_warnings"];
+    &["queue_redraw", "update_configuration_warnings", "notify_property_list_changed", "nonsense"];
 
 /// What the engine logs by itself. The first two: when a scene that inherits another, or has instances
 /// of it, comes to the front after that other one was saved, it is made anew.

@@ -135,6 +135,7 @@ fn every_probe_has_the_right_outcome() {
     deletion(&mut it, &editor);
     creation(&mut it);
     contained(&mut it, &editor);
+    extracted_beside(&mut it, &editor);
     named_by_the_engine(&mut it);
     selected_when_it_goes(&mut it);
 
@@ -415,6 +416,28 @@ fn creation(it: &mut Probe) {
             json!({"parent_path": ".", "node_type": "Node", "node_name": name}),
             INVALID,
         );
+    }
+}
+
+/// The new scene beside its origin does not change what is saved of that.
+fn extracted_beside(it: &mut Probe, editor: &Editor) {
+    it.client.ok("save_scene", json!({}));
+    let before = it.file(editor);
+    for node in ["Title", "Player"] {
+        let path = format!("res://probes/extracted_{node}.tscn");
+        let extract = json!({"node_path": node, "scene_path": path});
+        let extracted = it.client.ok("extract_scene", extract);
+        let instance = json!({"parent_path": "Timer", "scene_path": path});
+        let instanced = it.client.ok("instance_scene", instance);
+        it.client.ok("save_scene", json!({}));
+        for step in [instanced, extracted] {
+            it.client.ok("godot_undo", json!({"undo_token": step["undo_token"]}));
+        }
+        it.client.ok("save_scene", json!({}));
+        let now = it.file(editor);
+        if now != before {
+            it.note(format!("{node}: undone and saved, the scene is\n{now}\ninstead of\n{before}"));
+        }
     }
 }
 

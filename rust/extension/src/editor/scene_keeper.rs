@@ -4,7 +4,8 @@
 //! would change the tree under the history's feet, so both are left for the safe lane.
 
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use godot::builtin::{GString, PackedInt32Array, PackedStringArray, VarArray, VarDictionary};
 use godot::classes::{
@@ -287,6 +288,42 @@ fn bundle(scene: &Gd<PackedScene>) -> Result<VarDictionary, ToolError> {
         .get("_bundled")
         .try_to::<VarDictionary>()
         .map_err(|_| ToolError::internal("the engine has no bundle for a packed scene"))
+}
+
+/// Gives the nodes of a copied branch ids of their own: an instance of it beside the branch would have the
+/// engine change the ids of the branch. The same branch and path give the same ids.
+pub(crate) fn give_own_ids(scene: &mut Gd<PackedScene>, path: &str) -> Result<(), ToolError> {
+    let mut bundle = bundle(scene)?;
+    let Ok(ids) = bundle.at("node_ids").try_to::<PackedInt32Array>() else { return Ok(()) };
+    let mut taken: HashSet<i32> = ids.as_slice().iter().copied().collect();
+    let mut own = HashMap::new();
+    for (index, &old) in ids.as_slice().iter().enumerate() {
+        let mut new = old;
+        let mut round = 0_u32;
+        while new <= 0 || !taken.insert(new) {
+            let mut hasher = DefaultHasher::new();
+            (path, index, old, round).hash(&mut hasher);
+            // Positive, as the engine's own.
+            new = i32::try_from(hasher.finish() >> 33).unwrap_or(0);
+            round += 1;
+        }
+        own.insert(old, new);
+    }
+    let swap = |ids: &PackedInt32Array| -> PackedInt32Array {
+        ids.as_slice().iter().map(|it| own.get(it).copied().unwrap_or(*it)).collect()
+    };
+    let paths = bundle.at("id_paths").try_to::<VarArray>().unwrap_or_default();
+    let paths: VarArray = paths
+        .iter_shared()
+        .map(|it| match it.try_to::<PackedInt32Array>() {
+            Ok(ids) => swap(&ids).to_variant(),
+            Err(_) => it,
+        })
+        .collect();
+    bundle.set("node_ids", &swap(&ids));
+    bundle.set("id_paths", &paths);
+    scene.set("_bundled", &bundle.to_variant());
+    Ok(())
 }
 
 /// Takes out the connections of which one end lies outside the scene. Answers how many.

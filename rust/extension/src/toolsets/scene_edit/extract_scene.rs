@@ -72,6 +72,9 @@ impl EditTool for ExtractScene {
         check_branch(&scene, &node)?;
         let mut packed = pack(&scene, &node)?;
         let outer = scene_keeper::drop_outer_connections(&mut packed)?;
+        if !self.replace_with_instance {
+            scene_keeper::give_own_ids(&mut packed, &path)?;
+        }
 
         let node_path = scene.path_of(&node);
         let mut edit = Edit::in_scene(&scene, format!("Extract {}", node.get_name()));
