@@ -196,6 +196,11 @@ const KNOWN: &[&str] = &[
     // The scene in front is made anew where instances of it have other nodes by now. We look nodes up by
     // `get_node_or_null` alone.
     "Node not found: ",
+    // A file of the calls' own was taken away or undone while something refers to it.
+    "Cannot open file 'res://missing.tscn'.",
+    "Failed loading resource: res://missing.tscn.",
+    "Cannot open file 'res://made.tscn'.",
+    "Failed loading resource: res://made.tscn.",
     // The scene dock puts an item at the node's index, also where siblings have no item of theirs.
     "insert (./core/templates/local_vector.h",
     // A scene with 3D nodes is closed.

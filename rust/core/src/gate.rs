@@ -219,7 +219,7 @@ impl Gate {
         let spec = &tool.spec;
 
         let idempotency_key = take_key(spec, &mut args)?;
-        let mut args = tool.checker.check(args)?;
+        let mut args = tool.check(args)?;
         let access = if spec.class == SafetyClass::ReadOnly { Access::Read } else { Access::Write };
         let properties = &spec.input_schema["properties"];
         for (name, value) in &args {

@@ -1,18 +1,44 @@
 //! Every tool by name, in the order in which clients see them.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::error::ToolError;
 use crate::schema::{self, Checker};
 use crate::spec::ToolSpec;
 use crate::toolset::{self, Toolset};
 
-/// A spec with its compiled schema.
+/// A spec with its schema, which is compiled at the first call: a session calls few of the tools.
 pub struct RegisteredTool {
     pub spec: Arc<ToolSpec>,
-    pub checker: Checker,
+    checker: OnceLock<Checker>,
+}
+
+impl RegisteredTool {
+    fn new(mut spec: ToolSpec) -> Self {
+        spec.add_framework_parameters();
+        Self { spec: Arc::new(spec), checker: OnceLock::new() }
+    }
+
+    /// Arguments as the tool may read them: see [`Checker::check`].
+    ///
+    /// # Errors
+    /// The first problem.
+    pub fn check(&self, args: Map<String, Value>) -> Result<Map<String, Value>, ToolError> {
+        self.compiled()?.check(args)
+    }
+
+    fn compiled(&self) -> Result<&Checker, ToolError> {
+        if let Some(checker) = self.checker.get() {
+            return Ok(checker);
+        }
+        let made = Checker::new(&self.spec.input_schema).map_err(|it| {
+            ToolError::internal(format!("schema of {} does not compile: {it}", self.spec.name))
+        })?;
+        Ok(self.checker.get_or_init(|| made))
+    }
 }
 
 /// An immutable set of tools; a change makes a new one.
@@ -28,23 +54,20 @@ impl Registry {
     /// Builds the registry and adds the parameters of each class to the schemas (S1.2).
     ///
     /// # Panics
-    /// When two tools share a name, a toolset is unknown or a schema does not compile: faults of
-    /// built-in tools, which every start would show.
+    /// When two tools share a name or a toolset is unknown: faults of built-in tools, which every
+    /// start would show.
     pub fn new(specs: Vec<ToolSpec>) -> Self {
         let mut registry = Self::default();
-        for mut spec in specs {
+        for spec in specs {
             assert!(
                 toolset::TOOLSETS.iter().any(|it| it.name == spec.toolset),
                 "unknown toolset {} of {}",
                 spec.toolset,
                 spec.name
             );
-            spec.add_framework_parameters();
-            let checker = Checker::new(&spec.input_schema)
-                .unwrap_or_else(|it| panic!("schema of {} does not compile: {it}", spec.name));
             let twin = registry.index.insert(spec.name.clone(), registry.tools.len());
             assert!(twin.is_none(), "two tools are named {}", spec.name);
-            registry.tools.push(Arc::new(RegisteredTool { spec: Arc::new(spec), checker }));
+            registry.tools.push(Arc::new(RegisteredTool::new(spec)));
         }
         registry
     }
@@ -58,11 +81,13 @@ impl Registry {
             index: self.index.clone(),
             sets: [self.sets.clone(), sets].concat(),
         };
-        for mut spec in specs {
-            spec.add_framework_parameters();
-            let Ok(checker) = Checker::new(&spec.input_schema) else { continue };
-            registry.index.insert(spec.name.clone(), registry.tools.len());
-            registry.tools.push(Arc::new(RegisteredTool { spec: Arc::new(spec), checker }));
+        for spec in specs {
+            let tool = RegisteredTool::new(spec);
+            // A tool of the project whose schema is none is left out.
+            if tool.compiled().is_ok() {
+                registry.index.insert(tool.spec.name.clone(), registry.tools.len());
+                registry.tools.push(Arc::new(tool));
+            }
         }
         registry
     }
