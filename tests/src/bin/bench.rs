@@ -2,6 +2,7 @@
 //! kept connection. Prints each figure beside its bound and fails when one is missed.
 #![expect(clippy::print_stdout, reason = "a command line program")]
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -103,6 +104,9 @@ fn main() -> ExitCode {
         bench.figure(name, &journal_times(forced), bound);
     }
 
+    bench.scripts(&editor);
+    bench.search(&editor);
+
     drop(editor);
     for files in [1_000, 10_000, 100_000] {
         let (first, times) = compare_times(files);
@@ -128,10 +132,8 @@ fn comparison_bound(files: usize) -> Option<f64> {
     (files == 10_000).then_some(30.0)
 }
 
-/// The first look at a project of that many files, and warm pairs of looks: before and after a call.
-fn compare_times(files: usize) -> (Duration, Vec<f64>) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (root, state) = (folder.path().join("p"), folder.path().join("s"));
+/// A hundred in a folder, each with its number.
+fn many_files(root: &Path, files: usize) {
     for index in 0..files {
         let folder = root.join(format!("d{}", index / 100));
         if index % 100 == 0 {
@@ -139,6 +141,13 @@ fn compare_times(files: usize) -> (Duration, Vec<f64>) {
         }
         std::fs::write(folder.join(format!("f{index}.txt")), index.to_string()).expect("written");
     }
+}
+
+/// The first look at a project of that many files, and warm pairs of looks: before and after a call.
+fn compare_times(files: usize) -> (Duration, Vec<f64>) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (root, state) = (folder.path().join("p"), folder.path().join("s"));
+    many_files(&root, files);
     let tracker = Tracker::open(&root, &state).expect("opened");
     let begun = Instant::now();
     let before = tracker.look().expect("compared");
@@ -233,6 +242,35 @@ impl Bench {
         let over = percentile(&own, 0.5) - percentile(&builtin, 0.5);
         self.figure("a tool of the project", &own, None);
         self.count("the same: microseconds over a built-in read", over * 1000.0, 200.0, false);
+    }
+
+    /// A check of 200 lines that use each other and the engine.
+    fn scripts(&mut self, editor: &Editor) {
+        let mut text = "class_name BenchScript\nextends Node2D\n\n".to_owned();
+        for index in 0..39 {
+            text.push_str(&format!(
+                "\nfunc part{index}(a: Vector2, b := {index}) -> float:\n\tvar sum := a * b + position\n\t\
+                 return sum.length() + part{}(a, b)\n\n",
+                (index + 1) % 39
+            ));
+        }
+        assert!(text.lines().count().abs_diff(200) < 5);
+        std::fs::write(editor.project.join("bench_script.gd"), &text).expect("written");
+        check(&self.wire.call("rescan_filesystem", &json!({})));
+        let args = json!({"script_path": "res://bench_script.gd"});
+        let times = self.few(|wire| check(&wire.call("get_parse_errors", &args)));
+        self.figure("get_parse_errors, 200 lines", &times, Some(15.0));
+    }
+
+    fn search(&mut self, editor: &Editor) {
+        many_files(&editor.project.join("bench_files"), 10_000);
+        let args = json!({"content": "9999"});
+        let times = self.few(|wire| {
+            let found = wire.call("search_files", &args);
+            check(&found);
+            assert!(found.to_string().contains("f9999.txt"), "{found}");
+        });
+        self.figure("search_files by content, 10,000 files", &times, Some(1_000.0));
     }
 
     fn memory(&mut self, with: &Editor, without: &Editor) {
