@@ -126,6 +126,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--libraries", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--all-platforms", action="store_true", help="fail when one is missing")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     number = version()
@@ -133,6 +134,9 @@ def main() -> None:
 
     libraries = [(it[2], find(args.libraries, it[0], it[1])) for it in LIBRARIES]
     libraries = [(name, file) for name, file in libraries if file]
+    missing = [it[2] for it in LIBRARIES + PROGRAMS if not find(args.libraries, it[0], it[1])]
+    if args.all_platforms and missing:
+        fail(f"nothing was built for {', '.join(missing)}")
     if not libraries:
         fail(f"no library in {args.libraries}")
     made = []

@@ -1,6 +1,7 @@
 //! Rules that every registered tool keeps, checked without an editor.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use godot_mcp_core::gate::{Gate, GateSettings};
 use godot_mcp_core::paths::Roots;
@@ -512,6 +513,58 @@ fn numbers_of_extensions_are_tested() {
         }
     }
     none(wrong);
+}
+
+/// Each number of the contract of project commands is named by a test, or CASES.md says why not.
+#[test]
+fn numbers_of_commands_are_tested() {
+    let mut tests = String::new();
+    for folder in ["rust", "tests"] {
+        test_code(&repository().join(folder), &mut tests);
+    }
+    let mut named = BTreeSet::new();
+    for (at, _) in tests.match_indices(['R', 'A', 'B', 'C']) {
+        let number = |text: &str| {
+            let digits = text.find(|it: char| !it.is_ascii_digit()).unwrap_or(text.len());
+            text[..digits].parse::<u32>().ok().map(|it| (it, digits))
+        };
+        let (kind, rest) = (&tests[at..=at], &tests[at + 1..]);
+        let inside = tests[..at].ends_with(|it: char| it.is_alphanumeric() || it == '_');
+        let Some((first, digits)) = number(rest).filter(|_| !inside) else { continue };
+        let until = rest[digits..].strip_prefix(&format!(" to {kind}")).and_then(number);
+        let last = until.map_or(first, |it| it.0).min(first + 100);
+        named.extend((first..=last).map(|it| format!("{kind}{it}")));
+    }
+    let text = cases();
+    let mut wrong = Vec::new();
+    for (kind, count) in [("R", 98), ("A", 17), ("B", 10), ("C", 10)] {
+        for number in (1..=count).map(|it| format!("{kind}{it}")) {
+            let excused = text.contains(&format!("\n| {number} | "));
+            match (named.contains(&number), excused) {
+                (false, false) => wrong.push(format!("no test names {number}")),
+                (true, true) => wrong.push(format!("{number} has a test and an excuse")),
+                _ => {}
+            }
+        }
+    }
+    none(wrong);
+}
+
+/// All code of tests below a folder: files of tests, and what follows `#[cfg(test)]` in others.
+fn test_code(folder: &Path, into: &mut String) {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            test_code(&path, into);
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            let text = std::fs::read_to_string(&path).expect("UTF-8");
+            let inside = path.strip_prefix(repository()).expect("below it");
+            let all = path.ends_with("tests.rs")
+                || inside.components().any(|it| it.as_os_str() == "tests");
+            let from = if all { Some(0) } else { text.find("#[cfg(test)]") };
+            into.push_str(from.map_or("", |it| &text[it..]));
+        }
+    }
 }
 
 fn cases() -> String {

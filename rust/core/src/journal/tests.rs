@@ -56,6 +56,19 @@ fn failed(code: Code) -> Answer {
     Err(ToolError::new(code, "no").hint("look").required("node_exists"))
 }
 
+/// A17: what cannot be entered does not begin, and what cannot be entered as begun does not run.
+#[test]
+fn an_unwritable_journal_refuses() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let journal = open(folder.path());
+    let ticket = run(&journal, None, "before");
+    let read_only = std::fs::File::open(folder.path()).expect("opens");
+    journal.shared.log.lock().segment.file = Arc::new(read_only);
+    let refused = journal.begin(call(Some("k"), "a")).err().expect("refused");
+    assert!(refused.message.contains("journal"), "{refused}");
+    assert!(ticket.commit().is_err() && !ticket.has_committed());
+}
+
 /// S2.4: what runs, what replays, what conflicts.
 #[test]
 fn keys() {
