@@ -201,6 +201,8 @@ const KNOWN: &[&str] = &[
     "Failed loading resource: res://missing.tscn.",
     "Cannot open file 'res://made.tscn'.",
     "Failed loading resource: res://made.tscn.",
+    "pack (scene/resources/packed_scene.cpp",
+    "reload_scene_from_memory (editor/editor_data.cpp",
     // The scene dock puts an item at the node's index, also where siblings have no item of theirs.
     "insert (./core/templates/local_vector.h",
     // A scene with 3D nodes is closed.

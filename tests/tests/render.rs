@@ -198,6 +198,11 @@ fn the_dock_can_be_read() {
         studio.run(
             "dock.host.answer_approval(\"a1\", \"deny\")\ntabs.current_tab = 1\ndock.refresh()",
         );
+        // They are listed below the toolsets.
+        studio.settle();
+        studio.run(
+            "tabs.get_node(\"Toolsets\").ensure_control_visible(dock.get_node(\"%ExtensionList\").get_child(-1))",
+        );
         studio.look("extensions");
         studio.run("tabs.current_tab = 2");
         studio.look("messages");
