@@ -34,6 +34,7 @@ fn files_and_settings() {
     deletes(&editor, &client);
     settings_of_others(&editor, &client);
     autoload_of_a_loaded_scene(&editor, &client);
+    a_scene_without_its_part(&editor, &client);
     code_by_settings(&editor, &client);
     skeletons(&editor, &client);
     large_projects(&editor, &client);
@@ -51,6 +52,35 @@ fn files_and_settings() {
         "update_autoload (editor/settings/editor_autoload_settings.cpp",
         "Condition \"!named_globals.has(p_name)\" is true.",
     ]);
+}
+
+/// The engine does not save a scene with an instance whose file is gone. Each way to save says so.
+fn a_scene_without_its_part(editor: &Editor, client: &Client) {
+    client.ok("create_scene", json!({"root_type": "Node2D", "scene_path": "res://whole.tscn"}));
+    client.ok("open_scene", json!({"scene_path": "res://whole.tscn"}));
+    let part = json!({"parent_path": ".", "node_type": "Node2D", "node_name": "Part"});
+    client.ok("create_node", part);
+    let extract = json!({"node_path": "Part", "scene_path": "res://part.tscn"});
+    client.ok("extract_scene", extract);
+    let instance = json!({"parent_path": ".", "scene_path": "res://part.tscn", "name": "Held"});
+    client.ok("instance_scene", instance);
+    client.ok("save_scene", json!({}));
+    std::fs::remove_file(editor.project.join("part.tscn")).expect("removed");
+    scan(client);
+    let saved = std::fs::read(editor.project.join("whole.tscn")).expect("there");
+    client.ok("rename_node", json!({"node_path": "Part", "new_name": "Other"}));
+    let more = json!({"parent_path": ".", "node_type": "Node", "node_name": "More", "save": true});
+    for (tool, args) in [("save_scene", json!({})), ("compose_node", more)] {
+        let error = refused(client, tool, args, "RESOURCE_NOT_FOUND");
+        assert!(error["message"].to_string().contains("Held"), "{error}");
+    }
+    refused(client, "duplicate_node", json!({"node_path": "Held"}), "RESOURCE_NOT_FOUND");
+    let all = client.ok("save_all_scenes", json!({}));
+    assert!(all["not_saved"][0]["why"].to_string().contains("Held"), "{all}");
+    assert_eq!(std::fs::read(editor.project.join("whole.tscn")).expect("there"), saved);
+    client.ok("delete_node", json!({"node_path": "Held", "confirm": true}));
+    client.ok("save_scene", json!({}));
+    client.ok("close_scene", json!({"scene_path": "res://whole.tscn", "confirm": true}));
 }
 
 /// The engine cannot make the editor's own node of a scene that is loaded; the answer says so.

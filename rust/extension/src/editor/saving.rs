@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::Editor;
 use super::edit::Edit;
 use super::scene::Scene;
-use super::scene_files;
+use super::{scene_files, scene_tabs};
 
 /// Saves the scene once the edit is in the history, when `save` says so. `parameter` is the name by
 /// which the caller asked.
@@ -31,6 +31,7 @@ fn may_save(scene: &Scene, parameter: &'static str) -> Result<(), ToolError> {
         return Err(ToolError::precondition(parameter, "the edited scene was never saved")
             .hint(format!("save it with `save_scene` first, or leave {parameter} out")));
     }
+    scene_files::check_savable(scene.root())?;
     if scene_files::changed_outside(&file) {
         return Err(ToolError::new(
             Code::StateChanged,
@@ -43,6 +44,8 @@ fn may_save(scene: &Scene, parameter: &'static str) -> Result<(), ToolError> {
 
 /// Runs in the safe lane. The edit stands when the save fails.
 fn now(editor: &Editor) -> Map<String, Value> {
-    let saved = editor.interface().save_scene() == Error::OK;
+    let front = editor.interface().get_edited_scene_root();
+    let saved = editor.interface().save_scene() == Error::OK
+        && front.is_some_and(|it| !scene_tabs::is_dirty(&it));
     Map::from_iter([("saved".to_owned(), Value::from(saved))])
 }

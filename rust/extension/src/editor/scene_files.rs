@@ -16,7 +16,7 @@ use godot_mcp_core::feed::Severity;
 use godot_mcp_core::{Code, ToolError, suggest, untrusted};
 use serde_json::json;
 
-use super::{Editor, files, scene_tabs};
+use super::{Editor, branch, files, scene_tabs};
 use crate::host_node::drain_log;
 
 /// Log lines that a load error quotes.
@@ -118,6 +118,43 @@ pub(crate) fn unsaved_scripts() -> UnsavedScripts {
         }
     }
     found
+}
+
+/// Why the engine cannot save a scene: it does not pack an instance whose scene is gone.
+pub(crate) fn unsavable(root: &Gd<Node>) -> Option<String> {
+    let own = |it: &Gd<Node>| it != root && it.get_owner().as_ref() == Some(root);
+    lost_instance(root, &own)
+}
+
+/// The first node below that is an instance of a scene that is gone, of those that count.
+fn lost_instance(branch: &Gd<Node>, counts: &dyn Fn(&Gd<Node>) -> bool) -> Option<String> {
+    let mut loader = ResourceLoader::singleton();
+    branch::nodes(branch).into_iter().find_map(|node| {
+        let file = node.get_scene_file_path();
+        let gone =
+            !file.is_empty() && counts(&node) && !loader.has_cached(&file) && !loader.exists(&file);
+        gone.then(|| {
+            format!("\"{}\" is an instance of \"{file}\", which does not exist", node.get_name())
+        })
+    })
+}
+
+/// Refuses a branch that the engine cannot copy, for the same reason.
+pub(crate) fn check_copyable(branch: &Gd<Node>) -> Result<(), ToolError> {
+    match lost_instance(branch, &|_| true) {
+        None => Ok(()),
+        Some(why) => Err(ToolError::not_found(format!("the branch cannot be copied: {why}"))
+            .hint("bring the file back; nothing was changed")),
+    }
+}
+
+/// As `unsavable`, as a refusal.
+pub(crate) fn check_savable(root: &Gd<Node>) -> Result<(), ToolError> {
+    match unsavable(root) {
+        None => Ok(()),
+        Some(why) => Err(ToolError::not_found(format!("the scene cannot be saved: {why}"))
+            .hint("bring the file back, or delete the node; nothing was changed")),
+    }
 }
 
 /// Every file that the editor's file system knows, with its type.

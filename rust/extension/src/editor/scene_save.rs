@@ -42,6 +42,7 @@ impl SceneSave {
                 .required("scene_path"));
             }
         }
+        scene_files::check_savable(scene.root())?;
         let scripts = scene_files::unsaved_scripts();
         if !overwrite_external {
             check_outside(&path, &scripts)?;

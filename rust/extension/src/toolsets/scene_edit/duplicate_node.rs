@@ -3,8 +3,8 @@ use godot::classes::node::DuplicateFlags;
 use godot::meta::ToGodot;
 use godot::obj::Gd;
 
-use crate::editor::quirks;
 use crate::editor::references::{Connection, References};
+use crate::editor::{quirks, scene_files};
 use crate::tool_prelude::*;
 
 /// Copies a node with its branch and puts the copy beside it, under a free name. Groups, scripts,
@@ -55,6 +55,7 @@ impl EditTool for DuplicateNode {
         let scene = editor.edited_scene()?;
         let node = scene.node(&self.node_path)?;
         scene.not_root(&node, "duplicated")?;
+        scene_files::check_copyable(&node)?;
         let parent =
             node.get_parent().ok_or_else(|| ToolError::internal("a node without a parent"))?;
         let name = node.get_name().to_string();

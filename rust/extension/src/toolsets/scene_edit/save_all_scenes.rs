@@ -55,6 +55,8 @@ impl EditTool for SaveAllScenes {
                 not_saved.push(json!({"root_name": open.root, "why": "it has no file; use `save_scene` with scene_path"}));
             } else if open.dirty && scene_files::changed_outside(&open.path) {
                 not_saved.push(json!({"scene_path": open.path, "why": "its file was changed outside the editor"}));
+            } else if let Some(why) = open.dirty.then(|| scene_files::unsavable(&root)).flatten() {
+                not_saved.push(json!({"scene_path": open.path, "why": why}));
             } else if open.dirty {
                 saved.push(open.path);
                 targets.push(root);
