@@ -155,7 +155,7 @@ fn compare_times(files: usize) -> (Duration, Vec<f64>) {
     // Until the times of the files are beyond doubt.
     std::thread::park_timeout(Duration::from_millis(2_500));
     tracker.look().expect("compared");
-    let times = (0..COMPARISONS)
+    let mut times: Vec<f64> = (0..COMPARISONS)
         .map(|_| {
             let begun = Instant::now();
             let (one, two) = (tracker.look().expect("compared"), tracker.look().expect("compared"));
@@ -163,6 +163,7 @@ fn compare_times(files: usize) -> (Duration, Vec<f64>) {
             begun.elapsed().as_secs_f64() * 1000.0
         })
         .collect();
+    times.sort_by(f64::total_cmp);
     (first, times)
 }
 
