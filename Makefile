@@ -4,7 +4,7 @@ CARGO ?= cargo
 PROFILE := release
 LIBRARY := addons/godot_mcp/bin/libgodot_mcp.linux.$(shell uname -m | sed 's/aarch64/arm64/').so
 
-.PHONY: run serve test build bench verify-audit docs package fmt lint print-godot
+.PHONY: run serve test build bench verify-audit docs engine-api package fmt lint print-godot
 
 # A short real session: a headless editor on a copy of the demo project, edited through MCP.
 run: build
@@ -31,6 +31,10 @@ verify-audit:
 docs:
 	@$(CARGO) run --$(PROFILE) --quiet --package godot-mcp-tests --bin docs
 
+# The part of the engine's API that the extension is compiled against.
+engine-api:
+	@python3 scripts/engine_api.py
+
 # Archive of the addon, command line program and checksums, in dist/.
 package:
 	@scripts/package.sh
@@ -39,6 +43,7 @@ fmt:
 	@$(CARGO) fmt --all
 
 lint:
+	@python3 scripts/engine_api.py --check
 	@$(CARGO) clippy --$(PROFILE) --workspace --all-targets -- --deny warnings
 
 print-godot:

@@ -12,8 +12,10 @@ system=$(uname -s)
 platform=linux.$(uname -m | sed 's/aarch64/arm64/')
 
 if [[ $profile == dist ]]; then
-    echo "Building in full optimization; this takes some ten minutes on two cores." >&2
-    cargo build --profile dist --package godot-mcp-extension --package godot-mcp-cli
+    echo "Building in full optimization; this takes some minutes on two cores." >&2
+    # With the other crate type, too, Cargo would not optimize across crates.
+    cargo rustc --profile dist --package godot-mcp-extension --lib --crate-type cdylib
+    cargo build --profile dist --package godot-mcp-cli
 else
     cargo build --profile "$profile" --workspace --quiet
 fi

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use godot_mcp_core::commands::limits;
-use godot_mcp_core::{Example, Expect, SafetyClass, ToolSpec, UndoKind, toolset};
+use godot_mcp_core::{Example, Expect, SafetyClass, ToolSpec, UndoKind, text_diff, toolset};
 use serde_json::{Map, Value, json};
 
 use crate::client::Client;
@@ -400,8 +400,7 @@ fn same_files(wanted: &Files, found: &Files) -> Result<(), String> {
             None => return Err(format!("{name} is gone")),
             Some(now) if now != bytes => {
                 let (old, new) = (String::from_utf8_lossy(bytes), String::from_utf8_lossy(now));
-                let diff = similar::TextDiff::from_lines(old.as_ref(), new.as_ref());
-                return Err(format!("{name} differs:\n{}", diff.unified_diff().context_radius(1)));
+                return Err(format!("{name} differs:\n{}", text_diff::unified(&old, &new, 1)));
             }
             Some(_) => {}
         }

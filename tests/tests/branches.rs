@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use godot_mcp_core::text_diff;
 use godot_mcp_tests::client::{Client, Era};
 use godot_mcp_tests::editor::{Human, Launch, copy_folder, repository};
 use serde_json::{Value, json};
@@ -115,8 +116,7 @@ fn same(what: &str, wanted: &str, found: &str) -> Result<(), String> {
     if wanted == found {
         return Ok(());
     }
-    let diff = similar::TextDiff::from_lines(wanted, found);
-    Err(format!("{what}:\n{}", diff.unified_diff().context_radius(1)))
+    Err(format!("{what}:\n{}", text_diff::unified(wanted, found, 1)))
 }
 
 /// Every undoable tool, on nodes that make it hard.

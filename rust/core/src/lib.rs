@@ -34,6 +34,7 @@ pub mod schema;
 pub mod script_source;
 pub mod spec;
 pub mod suggest;
+pub mod text_diff;
 pub mod text_search;
 pub mod toolset;
 pub mod untrusted;

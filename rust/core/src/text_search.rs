@@ -1,6 +1,6 @@
 //! Looking for a text in a text: where it is, and what comes near when it is not there.
 
-use similar::TextDiff;
+use crate::text_diff;
 
 /// Longest line that is compared for nearness.
 const MAX_LINE: usize = 300;
@@ -61,7 +61,7 @@ fn likeness(a: &str, b: &str) -> f32 {
     if longer > 3 * shorter || longer > MAX_LINE {
         return 0.0;
     }
-    TextDiff::from_chars(a, b).ratio()
+    text_diff::likeness(a, b)
 }
 
 #[cfg(test)]

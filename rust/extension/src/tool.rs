@@ -262,7 +262,9 @@ fn spec<T: Tool>(class: SafetyClass, site: Site, undo: UndoKind) -> ToolSpec {
     spec.site = site;
     spec.undo = undo;
     T::adjust(&mut spec);
-    spec.examples = T::examples();
+    if cfg!(feature = "examples") {
+        spec.examples = T::examples();
+    }
     spec
 }
 

@@ -5,6 +5,7 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use godot_mcp_core::text_diff;
 use godot_mcp_tests::client::{Client, Era};
 use godot_mcp_tests::editor::{Editor, Launch, repository};
 use serde_json::{Value, json};
@@ -48,8 +49,8 @@ fn main() -> ExitCode {
     session.call("save_scene", json!({}));
 
     let after = std::fs::read_to_string(&file).expect("the scene");
-    let diff = similar::TextDiff::from_lines(&before, &after);
-    println!("What the session changed in {SCENE}:\n{}", diff.unified_diff().context_radius(2));
+    let diff = text_diff::unified(&before, &after, 2);
+    println!("What the session changed in {SCENE}:\n{diff}");
     session.call("godot_undo", json!({}));
 
     println!("Tools that the project itself adds, in addons/level_tools/:\n");

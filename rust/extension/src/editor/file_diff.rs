@@ -1,8 +1,7 @@
 //! What a write changes in a text file, as previews show it (S4.3).
 
-use godot_mcp_core::untrusted;
+use godot_mcp_core::{text_diff, untrusted};
 use serde_json::Value;
-use similar::TextDiff;
 
 /// Lines that a diff shows; more are counted.
 const MAX_LINES: usize = 60;
@@ -17,8 +16,7 @@ pub(crate) fn unified(old: &[u8], new: &[u8]) -> Option<String> {
         return None;
     }
     let (old, new) = (std::str::from_utf8(old).ok()?, std::str::from_utf8(new).ok()?);
-    let diff = TextDiff::from_lines(old, new);
-    let text = diff.unified_diff().context_radius(1).to_string();
+    let text = text_diff::unified(old, new, 1);
     let total = text.lines().count();
     let mut shown: Vec<String> = text.lines().take(MAX_LINES).map(shortened).collect();
     if total > MAX_LINES {

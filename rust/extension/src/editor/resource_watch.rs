@@ -25,8 +25,10 @@ use crate::resources::{self, Target};
 /// A tree of a thousand nodes takes some milliseconds to compare.
 const STATE_PERIOD: Duration = Duration::from_millis(100);
 const FILE_PERIOD: Duration = Duration::from_millis(500);
-/// A file that was written less than this ago may not be written whole.
+/// A file that has changed for less than this may not be written whole.
 const SETTLE: Duration = Duration::from_millis(50);
+/// An empty file is most often one that another program is about to fill.
+const SETTLE_EMPTY: Duration = Duration::from_millis(500);
 /// Of larger files only size and date are compared.
 const MAX_HASHED: u64 = 1 << 20;
 
@@ -67,8 +69,13 @@ struct Watched {
     /// What clients know of its content.
     seen: u64,
     /// Size and date of a file.
-    stamp: Option<(u64, SystemTime)>,
+    stamp: Option<Stamp>,
+    /// Another size and date that it has, and since when: by this clock, not by that of the file's
+    /// date, which may be another machine's.
+    other: Option<(Option<Stamp>, Instant)>,
 }
+
+type Stamp = (u64, SystemTime);
 
 /// What is found of a resource, compared with the last time.
 enum Look {
@@ -140,7 +147,7 @@ pub(crate) fn follow(app: &std::rc::Rc<App>) {
             continue;
         }
         if let Ok(target) = resources::target(roots, &uri) {
-            let mut watched = Watched { uri, target, seen: 0, stamp: None };
+            let mut watched = Watched { uri, target, seen: 0, stamp: None, other: None };
             watched.look(&editor);
             known.push(watched);
         }
@@ -217,16 +224,21 @@ impl Watched {
     fn look(&mut self, editor: &Editor) -> Look {
         let now = match &self.target {
             Target::File { file, .. } => {
-                let stamp = stamp(file);
+                let found = stamp(file);
                 let first = self.seen == 0;
-                if stamp == self.stamp && !first {
+                if found == self.stamp && !first {
+                    self.other = None;
                     return Look::Same;
                 }
-                if !first && is_fresh(stamp) {
+                if !first && !has_settled(&mut self.other, found) {
                     return Look::TooEarly;
                 }
-                self.stamp = stamp;
-                fingerprint(file, stamp)
+                let print = fingerprint(file, found);
+                if !first && stamp(file) != found {
+                    return Look::TooEarly;
+                }
+                (self.stamp, self.other) = (found, None);
+                print
             }
             state => match resources::read_state(editor, state) {
                 Ok(value) => hash(&value.to_string()),
@@ -238,17 +250,22 @@ impl Watched {
     }
 }
 
-fn stamp(file: &Path) -> Option<(u64, SystemTime)> {
+/// Whether the file has had this size and date for long enough to be read.
+fn has_settled(other: &mut Option<(Option<Stamp>, Instant)>, found: Option<Stamp>) -> bool {
+    let since = match *other {
+        Some((other, since)) if other == found => since,
+        _ => other.insert((found, Instant::now())).1,
+    };
+    let empty = found.is_none_or(|(size, _)| size == 0);
+    since.elapsed() >= if empty { SETTLE_EMPTY } else { SETTLE }
+}
+
+fn stamp(file: &Path) -> Option<Stamp> {
     let about = std::fs::metadata(file).ok()?;
     Some((about.len(), about.modified().unwrap_or(SystemTime::UNIX_EPOCH)))
 }
 
-fn is_fresh(stamp: Option<(u64, SystemTime)>) -> bool {
-    // A date in the future is no reason to wait for it.
-    stamp.is_some_and(|it| it.1.elapsed().is_ok_and(|it| it < SETTLE))
-}
-
-fn fingerprint(file: &Path, stamp: Option<(u64, SystemTime)>) -> u64 {
+fn fingerprint(file: &Path, stamp: Option<Stamp>) -> u64 {
     match stamp {
         Some((size, _)) if size <= MAX_HASHED => hash(&std::fs::read(file).ok()),
         stamp => hash(&stamp),
